@@ -1,0 +1,108 @@
+"""What a dataset is: a description, its graphs in order, and the published splits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import networkx as nx
+
+from graphscore.errors import DatasetError
+
+SPLITS = ("train", "val", "test")
+NUM_VALIDATION = 32
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """Name, size, origin and licence of a dataset.
+
+    Attributes:
+        name: what `load_dataset` takes.
+        description: one sentence.
+        num_graphs: how many graphs it holds; for sets whose count depends on the seed, the count
+            at seed 0 (the `info` of a loaded dataset holds the actual count).
+        min_nodes: fewest nodes that a graph may have, as published.
+        max_nodes: most nodes that a graph may have, as published (ego-small: 18, although its
+            largest graph has 17).
+        source: where the graphs come from.
+        licence: terms of the data, in words.
+        needs_download: True when the source files are not part of the package.
+        seeded: True when the graphs depend on the seed given to `load_dataset`.
+    """
+
+    name: str
+    description: str
+    num_graphs: int
+    min_nodes: int
+    max_nodes: int
+    source: str
+    licence: str
+    needs_download: bool
+    seeded: bool
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Graphs in a fixed order, with the splits the published results use.
+
+    The first fifth is the test part and the rest is for training. The validation part is the first
+    32 graphs of the training part, and they stay in training ("validation set, which contains 32
+    samples from the training set", Niu et al. 2020, appendix): use it to choose settings, never
+    to report quality.
+
+    Attributes:
+        info: name, size, origin and licence.
+        graphs: all graphs, nodes 0..n-1, simple and undirected.
+
+    Example:
+        >>> from graphscore.datasets import load_dataset
+        >>> data = load_dataset("community-small", seed=0)
+        >>> len(data.graphs), len(data.train), len(data.val), len(data.test)
+        (100, 80, 32, 20)
+    """
+
+    info: DatasetInfo
+    graphs: list[nx.Graph[Any]]
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def split(self, name: str) -> list[nx.Graph[Any]]:
+        """Return the graphs of the split "train", "val" or "test", in order.
+
+        Raises:
+            DatasetError: there is no split of that name.
+
+        Example:
+            >>> from graphscore.datasets import load_dataset
+            >>> data = load_dataset("ego-small")
+            >>> data.split("test")[0] is data.graphs[0]
+            True
+        """
+        num_test = len(self.graphs) // 5
+        match name:
+            case "test":
+                return self.graphs[:num_test]
+            case "train":
+                return self.graphs[num_test:]
+            case "val":
+                return self.graphs[num_test:][:NUM_VALIDATION]
+        raise DatasetError(
+            f"dataset {self.info.name!r} has no split {name!r}. Use one of: {', '.join(SPLITS)}."
+        )
+
+    @property
+    def train(self) -> list[nx.Graph[Any]]:
+        """The last four fifths."""
+        return self.split("train")
+
+    @property
+    def val(self) -> list[nx.Graph[Any]]:
+        """The first 32 training graphs, which also stay in `train`."""
+        return self.split("val")
+
+    @property
+    def test(self) -> list[nx.Graph[Any]]:
+        """The first fifth."""
+        return self.split("test")

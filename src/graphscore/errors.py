@@ -1,0 +1,43 @@
+"""Every exception a user can meet.
+
+Each message says what happened, where, what was expected and what to do. The command line prints
+the message of any `GraphscoreError` and exits with code 2; anything else is a bug.
+"""
+
+
+class GraphscoreError(Exception):
+    """Base of all errors caused by input, settings or files rather than by a bug."""
+
+
+class GraphDataError(GraphscoreError):
+    """A graph or a graph file that cannot be read or represented."""
+
+
+class SettingsError(GraphscoreError):
+    """A setting that is unknown, of the wrong type or out of range."""
+
+
+class DatasetError(GraphscoreError):
+    """An unknown dataset, or one whose source files are missing or damaged."""
+
+
+class CheckpointError(GraphscoreError):
+    """A run folder or checkpoint that is missing, truncated, edited or of another version."""
+
+
+class OutputError(GraphscoreError):
+    """A file or folder that cannot be written; what was there before is intact."""
+
+
+class TrainingError(GraphscoreError):
+    """Training that cannot go on, for instance because the loss is not finite."""
+
+
+class MissingExtraError(GraphscoreError):
+    """An optional dependency is not installed; the message names the extra that brings it."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package {package!r}, which is not installed. "
+            f"Install it with: pip install 'graphscore[{extra}]'"
+        )

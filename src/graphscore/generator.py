@@ -1,0 +1,434 @@
+"""GraphGenerator: learn from graphs, make new ones, judge them, keep the model."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+import networkx as nx
+import torch
+from torch import Tensor
+
+from graphscore.config import RunSettings
+from graphscore.device import resolve_device
+from graphscore.errors import CheckpointError, GraphscoreError, SettingsError
+from graphscore.graphs import GraphBatch, node_mask_of_sizes, prepare_graphs
+from graphscore.metrics import EvaluationResult, evaluate
+from graphscore.networks import EDPGNN, EDPGNNSettings
+from graphscore.noise import NoiseSettings, ladder
+from graphscore.progress import Update, progress
+from graphscore.sampling import (
+    LangevinSettings,
+    Selection,
+    SizeDistribution,
+    annealed_langevin,
+    langevin_grid,
+    quantise,
+    select,
+)
+from graphscore.seeding import torch_generator
+from graphscore.training import Trainer, TrainingRecord, TrainingSettings
+from graphscore.training.checkpoint import read_checkpoint, write_checkpoint
+from graphscore.training.run_folder import RunFolder
+from graphscore.version import __version__
+
+GRAPHS_PER_CHUNK = 256
+"""Graphs sampled at a time, sorted by size so that little padding is computed."""
+
+Graphs = Iterable[Any] | GraphBatch
+
+
+class GraphGenerator:
+    """Learns a distribution of graphs from examples and generates new ones.
+
+    Args:
+        seed: fixes initial weights, training and sampling.
+        noise, network, training, sampling: settings of the parts, as settings objects or as
+            dictionaries of the values that differ from the defaults.
+        device: "auto" (CUDA, else Apple, else CPU), or a torch device name.
+        show_progress: show training and sampling on standard error.
+
+    Raises:
+        SettingsError: a setting is unknown or out of range, or the device is missing.
+
+    Example:
+        >>> import networkx as nx
+        >>> graphs = [nx.cycle_graph(n) for n in (4, 5, 6)]
+        >>> generator = GraphGenerator(
+        ...     training={"steps": 2}, sampling={"steps_per_level": 1}, show_progress=False
+        ... )
+        >>> new = generator.fit(graphs).sample(5)
+        >>> len(new), {graph.number_of_nodes() for graph in new} <= {4, 5, 6}
+        (5, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int = 0,
+        noise: NoiseSettings | Mapping[str, Any] | None = None,
+        network: EDPGNNSettings | Mapping[str, Any] | None = None,
+        training: TrainingSettings | Mapping[str, Any] | None = None,
+        sampling: LangevinSettings | Mapping[str, Any] | None = None,
+        device: str = "auto",
+        show_progress: bool = True,
+    ) -> None:
+        parts = {"noise": noise, "network": network, "training": training, "sampling": sampling}
+        given = {name: part for name, part in parts.items() if part is not None}
+        self.settings = RunSettings(seed=seed, **given)
+        self.device = resolve_device(device)
+        self.show_progress = show_progress
+        self.step = 0
+        self._network: EDPGNN | None = None
+        self._sizes: SizeDistribution | None = None
+        self._training_graphs: list[nx.Graph[Any]] | None = None
+        self._description: dict[str, Any] = {}
+        self._draws = 0
+
+    @classmethod
+    def from_settings(
+        cls, settings: RunSettings, *, device: str = "auto", show_progress: bool = True
+    ) -> Self:
+        """Make a generator from the settings of a run."""
+        parts = {name: getattr(settings, name) for name in type(settings).model_fields}
+        return cls(**parts, device=device, show_progress=show_progress)
+
+    # ------------------------------------------------------------------ training
+
+    def fit(
+        self,
+        graphs: Graphs,
+        *,
+        run: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        source: str = "graphs",
+        checkpoint_seconds: float = 30.0,
+        on_record: Callable[[TrainingRecord], None] | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
+    ) -> Self:
+        """Train on graphs.
+
+        Args:
+            graphs: networkx graphs, adjacency matrices, PyTorch Geometric data or a GraphBatch;
+                simple and undirected.
+            run: folder for settings, log and checkpoints; without it nothing is written.
+            resume: continue the run in that folder. The same graphs and settings are needed, but
+                `training.steps` may be larger.
+            source: name of the graphs in messages and in the checkpoint.
+            checkpoint_seconds: time between checkpoints.
+            on_record: called with each training record.
+            should_stop: asked between steps; training then ends early with a checkpoint.
+
+        Raises:
+            GraphDataError: a graph cannot be represented.
+            OutputError, CheckpointError: the run folder is taken, missing or damaged.
+            TrainingError: the loss is not finite; the last checkpoint is kept.
+        """
+        clean = prepare_graphs(graphs, source=source)
+        data = GraphBatch.from_networkx(clean)
+        if self.settings.network.node_feat_dim:
+            raise SettingsError(
+                "GraphGenerator models structure only, but network.node_feat_dim is "
+                f"{self.settings.network.node_feat_dim}. Set it to 0, or train with "
+                "graphscore.training.Trainer on a GraphBatch with node features."
+            )
+        self._sizes = SizeDistribution.of(data.sizes.tolist())
+        self._training_graphs = list(clean)
+        self._description = {
+            "source": source,
+            "graphs": len(data),
+            "sha256": _fingerprint(data),
+        }
+        network = self._make_network()
+        sigmas = self.settings.noise.sigmas
+        trainer = Trainer(
+            network,
+            data,
+            sigmas,
+            self.settings.training,
+            seed=self.settings.seed,
+            device=self.device,
+        )
+        folder = RunFolder(run) if run is not None else None
+        if resume:
+            if folder is None:
+                raise SettingsError("resume needs the folder of the run: fit(..., run=FOLDER).")
+            self._restore(trainer, folder)
+        elif folder is not None:
+            folder.start(self.settings.model_dump(mode="json"))
+            self._write_run(folder, trainer)
+        self._run(trainer, folder, checkpoint_seconds, on_record, should_stop)
+        network.load_state_dict(trainer.average.state_dict())
+        self._network = network.eval()
+        self.step = trainer.step
+        return self
+
+    def _make_network(self) -> EDPGNN:
+        settings = self.settings
+        generator = torch_generator(settings.seed, "initial weights")
+        return EDPGNN(settings.network, settings.noise.sigmas, generator=generator)
+
+    def _run(
+        self,
+        trainer: Trainer,
+        folder: RunFolder | None,
+        checkpoint_seconds: float,
+        on_record: Callable[[TrainingRecord], None] | None,
+        should_stop: Callable[[], bool],
+    ) -> None:
+        steps = self.settings.training.steps
+        written = time.monotonic()
+        with progress("training", steps, enabled=self.show_progress) as update:
+            update(trainer.step, "")
+
+            def record_step(record: TrainingRecord) -> None:
+                nonlocal written
+                update(record.step, f"loss {record.loss:.2f} ({record.per_pair:.3f} per pair)")
+                if folder is not None:
+                    folder.append(record.to_dict())
+                    ended = record.step >= steps or should_stop()
+                    if ended or time.monotonic() - written >= checkpoint_seconds:
+                        self._write_run(folder, trainer)
+                        written = time.monotonic()
+                if on_record is not None:
+                    on_record(record)
+
+            trainer.run(on_record=record_step, should_stop=should_stop)
+
+    def _document(self, seconds: float) -> dict[str, Any]:
+        if self._sizes is None:
+            raise GraphscoreError("this generator has not been trained: call fit or load first.")
+        return {
+            "settings": self.settings.model_dump(mode="json"),
+            "sizes": {str(size): count for size, count in self._sizes.counts.items()},
+            "training_graphs": self._description,
+            "seconds": seconds,
+            "made_with": {
+                "graphscore": __version__,
+                "torch": torch.__version__,
+                "python": platform.python_version(),
+                "device": str(self.device),
+            },
+        }
+
+    def _write_run(self, folder: RunFolder, trainer: Trainer) -> None:
+        folder.checkpoint(trainer.step, self._document(trainer.seconds), trainer.state())
+
+    def _restore(self, trainer: Trainer, folder: RunFolder) -> None:
+        document, tensors = folder.resume()
+        stored = RunSettings(**document["settings"])
+        changed = _changes(stored, self.settings)
+        if changed:
+            raise CheckpointError(
+                f"{folder.path}: was started with other settings ({'; '.join(changed)}). "
+                "Continue with the same ones, or start a new run."
+            )
+        if document["training_graphs"]["sha256"] != self._description["sha256"]:
+            raise CheckpointError(
+                f"{folder.path}: was started on other graphs "
+                f"({document['training_graphs']['source']}, "
+                f"{document['training_graphs']['graphs']} graphs). "
+                "Continue with the same ones, or start a new run."
+            )
+        trainer.restore(tensors, step=document["step"], seconds=document["seconds"])
+        folder.write_settings(self.settings.model_dump(mode="json"))
+
+    # ------------------------------------------------------------------ sampling
+
+    @property
+    def network(self) -> EDPGNN:
+        """The trained score network (averaged weights), in evaluation mode.
+
+        Raises:
+            GraphscoreError: there is none yet.
+        """
+        if self._network is None:
+            raise GraphscoreError("this generator has not been trained: call fit or load first.")
+        return self._network
+
+    @property
+    def sizes(self) -> SizeDistribution:
+        """Numbers of nodes of the training graphs."""
+        if self._sizes is None:
+            raise GraphscoreError("this generator has not been trained: call fit or load first.")
+        return self._sizes
+
+    def sample(
+        self,
+        number: int,
+        *,
+        sizes: Sequence[int] | None = None,
+        seed: int | None = None,
+        sampling: LangevinSettings | None = None,
+    ) -> list[nx.Graph[Any]]:
+        """Generate graphs by annealed Langevin dynamics.
+
+        Args:
+            number: how many.
+            sizes: number of nodes of each graph; drawn from the training graphs' if not given.
+            seed: same seed, same graphs. Without it, each call gives new graphs, and the sequence
+                of calls is fixed by the generator's own seed.
+            sampling: settings other than the generator's.
+
+        Raises:
+            SettingsError: `number` or `sizes` make no sense.
+            GraphscoreError: not trained yet, or the step size is too large for the model.
+        """
+        if number < 1:
+            raise SettingsError(f"cannot sample {number} graphs; ask for at least 1.")
+        stream: tuple[str | int, ...] = ("sampling",)
+        if seed is None:
+            self._draws += 1
+            seed, stream = self.settings.seed, ("sampling", self._draws)
+        if sizes is None:
+            drawn = self.sizes.draw(number, generator=torch_generator(seed, *stream, "sizes"))
+        elif len(sizes) != number or min(sizes) < 1:
+            raise SettingsError(
+                f"sizes must hold {number} numbers of nodes of at least 1, got {list(sizes)[:10]}."
+            )
+        else:
+            drawn = torch.tensor(list(sizes))
+        order = torch.argsort(drawn, stable=True)
+        settings = sampling or self.settings.sampling
+        chunks = torch.split(order, GRAPHS_PER_CHUNK)
+        graphs: dict[int, nx.Graph[Any]] = {}
+        calls = len(self.settings.noise.sigmas) * settings.steps_per_level
+        with progress("sampling", calls * len(chunks), enabled=self.show_progress) as update:
+            for index, chunk in enumerate(chunks):
+                generator = torch_generator(seed, *stream, index, device=self.device)
+                before = index * calls
+                made = self._sample_chunk(
+                    drawn[chunk], settings, generator, partial(_advance, update, before)
+                )
+                graphs |= dict(zip(chunk.tolist(), made))
+        return [graphs[index] for index in range(number)]
+
+    def _sample_chunk(
+        self,
+        sizes: Tensor,
+        settings: LangevinSettings,
+        generator: torch.Generator,
+        on_step: Callable[[int, Tensor], None],
+    ) -> list[nx.Graph[Any]]:
+        node_mask = node_mask_of_sizes(sizes).to(self.device)
+        sigmas = ladder(self.settings.noise, device=self.device)
+        result = annealed_langevin(
+            self.network, node_mask, sigmas, settings, generator=generator, on_step=on_step
+        )
+        adj = quantise(result.adj, node_mask, settings.threshold)
+        return GraphBatch(adj, node_mask).to("cpu").to_networkx()
+
+    def select_sampling(
+        self,
+        validation: Graphs,
+        *,
+        number: int = 64,
+        candidates: Sequence[LangevinSettings] | None = None,
+        seed: int = 0,
+    ) -> Selection:
+        """Choose (epsilon, epsilon_s) by average MMD to validation graphs, and keep the best.
+
+        Args:
+            validation: graphs to compare with; never test graphs.
+            number: graphs sampled for each candidate.
+            candidates: settings to try, a grid around the usual ones if not given.
+        """
+        reference = prepare_graphs(validation, source="validation graphs")
+        tried = candidates or langevin_grid(self.settings.sampling)
+        selection = select(
+            tried,
+            lambda sampling: (
+                evaluate(self.sample(number, seed=seed, sampling=sampling), reference).average
+            ),
+        )
+        self.settings = self.settings.replaced(sampling=selection.best)
+        return selection
+
+    def evaluate(
+        self, reference: Graphs, *, number: int | None = None, seed: int | None = None
+    ) -> EvaluationResult:
+        """Sample graphs and compare them with reference graphs.
+
+        Args:
+            reference: graphs held out from training.
+            number: graphs to sample; as many as there are reference graphs if not given.
+
+        Returns:
+            Degree, clustering and orbit MMD, uniqueness, and novelty if trained in this process.
+        """
+        held_out = prepare_graphs(reference, source="reference graphs")
+        samples = self.sample(number or len(held_out), seed=seed)
+        return evaluate(samples, held_out, training=self._training_graphs)
+
+    # ------------------------------------------------------------------ keeping
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a folder: `checkpoint.json` and its tensors.
+
+        Raises:
+            GraphscoreError: there is nothing to save yet.
+            OutputError: the folder cannot be written.
+        """
+        tensors = {f"average.{name}": t for name, t in self.network.state_dict().items()}
+        write_checkpoint(Path(path), self.step, self._document(0.0), tensors)
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, device: str = "auto", show_progress: bool = True
+    ) -> Self:
+        """Read a model that `save` or a training run wrote.
+
+        Raises:
+            CheckpointError: missing, truncated, edited, or written by another version.
+        """
+        document, tensors = read_checkpoint(Path(path))
+        settings = RunSettings(**document["settings"])
+        made = cls.from_settings(settings, device=device, show_progress=show_progress)
+        network = made._make_network()
+        prefix = "average."
+        weights = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+        try:
+            network.load_state_dict(weights)
+        except RuntimeError as error:
+            raise CheckpointError(
+                f"{path}: the weights do not fit the settings beside them: {error}"
+            ) from None
+        made._network = network.to(made.device).eval()
+        made._sizes = SizeDistribution({int(n): c for n, c in document["sizes"].items()})
+        made._description = document["training_graphs"]
+        made.step = document["step"]
+        return made
+
+
+def _advance(update: Update, before: int, done: int, _: Tensor) -> None:
+    update(before + done, "")
+
+
+def _fingerprint(data: GraphBatch) -> str:
+    """Identify training graphs by content and order."""
+    digest = hashlib.sha256()
+    digest.update(data.sizes.to(torch.int64).numpy().tobytes())
+    digest.update((data.adj > 0).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _changes(stored: RunSettings, wanted: RunSettings) -> list[str]:
+    """Describe the settings that may not change when a run is continued but did."""
+    before, after = stored.model_dump(), wanted.model_dump()
+    for settings in (before, after):
+        del settings["sampling"], settings["training"]["steps"], settings["training"]["log_every"]
+    changed = []
+    for part, value in before.items():
+        values = value if isinstance(value, dict) else {"": value}
+        others = after[part] if isinstance(value, dict) else {"": after[part]}
+        for name, old in values.items():
+            if others[name] != old:
+                key = f"{part}.{name}" if name else part
+                changed.append(f"{key} was {old!r} and is now {others[name]!r}")
+    return changed

@@ -1,0 +1,16 @@
+"""Graphs as networkx objects, as padded tensors and as files, and the checks between them."""
+
+from graphscore.graphs.batch import GraphBatch, node_mask_of_sizes, pair_mask
+from graphscore.graphs.files import read_graphs, write_graphs
+from graphscore.graphs.validation import GraphList, Repairs, prepare_graphs
+
+__all__ = [
+    "GraphBatch",
+    "GraphList",
+    "Repairs",
+    "node_mask_of_sizes",
+    "pair_mask",
+    "prepare_graphs",
+    "read_graphs",
+    "write_graphs",
+]

@@ -1,0 +1,262 @@
+"""GraphBatch: many graphs of different sizes as one padded, masked stack of adjacency matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from graphscore.errors import GraphDataError
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+def pair_mask(node_mask: Tensor) -> Tensor:
+    """Return the (B,N,N) boolean mask of pairs of different, existing nodes.
+
+    >>> pair_mask(torch.tensor([[True, True, False]])).sum().item()
+    2
+    """
+    both = node_mask.unsqueeze(-1) & node_mask.unsqueeze(-2)
+    off_diagonal = ~torch.eye(node_mask.shape[-1], dtype=torch.bool, device=node_mask.device)
+    return both & off_diagonal
+
+
+def node_mask_of_sizes(sizes: Tensor, max_nodes: int | None = None) -> Tensor:
+    """Return the (B,N) mask whose row b marks the first `sizes[b]` nodes.
+
+    Raises:
+        GraphDataError: a size exceeds `max_nodes`; nothing is cut off in silence.
+
+    >>> node_mask_of_sizes(torch.tensor([1, 3])).tolist()
+    [[True, False, False], [True, True, True]]
+    """
+    largest = int(sizes.max()) if len(sizes) else 0
+    if max_nodes is not None and largest > max_nodes:
+        raise GraphDataError(
+            f"sizes reach {largest}, but the mask is {max_nodes} nodes wide. "
+            f"Use max_nodes={largest} or more."
+        )
+    width = largest if max_nodes is None else max_nodes
+    return torch.arange(width, device=sizes.device) < sizes.unsqueeze(-1)
+
+
+@dataclass(frozen=True)
+class GraphBatch:
+    """A stack of B graphs padded to N nodes.
+
+    Attributes:
+        adj: (B,N,N) float, symmetric, zero on the diagonal and on padding.
+        node_mask: (B,N) bool, True where a node exists. It is carried, never guessed from edges:
+            a node without edges is a node.
+        node_feat: (B,N,F) float or None, zero on padding.
+
+    Raises:
+        GraphDataError: shapes or types do not fit together.
+
+    Example:
+        >>> adj = torch.zeros(1, 3, 3)
+        >>> adj[0, 0, 1] = adj[0, 1, 0] = 1
+        >>> batch = GraphBatch(adj, torch.tensor([[True, True, True]]))
+        >>> len(batch), batch.max_nodes, batch.sizes.tolist()
+        (1, 3, [3])
+    """
+
+    adj: Tensor
+    node_mask: Tensor
+    node_feat: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        if self.adj.ndim != 3 or self.adj.shape[1] != self.adj.shape[2]:
+            raise GraphDataError(
+                f"adj must have shape (B,N,N), got {tuple(self.adj.shape)}. "
+                "Stack square adjacency matrices along the first axis."
+            )
+        if self.node_mask.dtype != torch.bool or self.node_mask.shape != self.adj.shape[:2]:
+            raise GraphDataError(
+                f"node_mask must be boolean of shape {tuple(self.adj.shape[:2])}, "
+                f"got {self.node_mask.dtype} of shape {tuple(self.node_mask.shape)}."
+            )
+        if self.node_feat is not None and (
+            self.node_feat.ndim != 3 or self.node_feat.shape[:2] != self.adj.shape[:2]
+        ):
+            raise GraphDataError(
+                f"node_feat must have shape {tuple(self.adj.shape[:2])} + (F,), "
+                f"got {tuple(self.node_feat.shape)}."
+            )
+
+    def __len__(self) -> int:
+        return self.adj.shape[0]
+
+    @property
+    def max_nodes(self) -> int:
+        """Width N that the graphs are padded to."""
+        return self.adj.shape[1]
+
+    @property
+    def sizes(self) -> Tensor:
+        """Number of nodes of each graph, (B,)."""
+        return self.node_mask.sum(-1)
+
+    @property
+    def pair_mask(self) -> Tensor:
+        """(B,N,N) mask of pairs of different, existing nodes."""
+        return pair_mask(self.node_mask)
+
+    def _map(self, function: Any) -> GraphBatch:
+        feat = None if self.node_feat is None else function(self.node_feat)
+        return GraphBatch(function(self.adj), function(self.node_mask), feat)
+
+    def __getitem__(self, index: slice | Tensor | Sequence[int]) -> GraphBatch:
+        """Select graphs by slice, index list, index tensor or boolean mask; padding is kept."""
+        if isinstance(index, slice | Tensor):
+            key = index
+        else:
+            # torch would read an empty list as floats, which cannot index
+            key = torch.as_tensor(list(index), dtype=None if len(index) else torch.long)
+        return self._map(lambda tensor: tensor[key])
+
+    def trimmed(self) -> GraphBatch:
+        """Drop trailing columns in which no graph has a node."""
+        occupied = self.node_mask.any(0).nonzero()
+        width = int(occupied.max()) + 1 if len(occupied) else 0
+        feat = None if self.node_feat is None else self.node_feat[:, :width]
+        return GraphBatch(self.adj[:, :width, :width], self.node_mask[:, :width], feat)
+
+    def padded(self, max_nodes: int) -> GraphBatch:
+        """Pad every graph to `max_nodes` nodes.
+
+        Raises:
+            GraphDataError: the batch is already wider; nothing is cut off in silence.
+        """
+        extra = max_nodes - self.max_nodes
+        if extra < 0:
+            raise GraphDataError(
+                f"cannot pad to {max_nodes} nodes: the batch already has {self.max_nodes}. "
+                "Use trimmed() first, or a larger max_nodes."
+            )
+        pad = torch.nn.functional.pad
+        feat = None if self.node_feat is None else pad(self.node_feat, (0, 0, 0, extra))
+        return GraphBatch(
+            pad(self.adj, (0, extra, 0, extra)), pad(self.node_mask, (0, extra)), feat
+        )
+
+    def permuted(self, permutation: Tensor) -> GraphBatch:
+        """Relabel nodes: new node i is old node `permutation[..., i]`.
+
+        Args:
+            permutation: (N,) for all graphs alike, or (B,N).
+        """
+        perm = permutation.expand(len(self), -1)
+        rows = perm.unsqueeze(-1)
+        adj = self.adj.gather(1, rows.expand_as(self.adj))
+        adj = adj.gather(2, perm.unsqueeze(1).expand_as(adj))
+        feat = self.node_feat
+        if feat is not None:
+            feat = feat.gather(1, rows.expand_as(feat))
+        return GraphBatch(adj, self.node_mask.gather(1, perm), feat)
+
+    def to(
+        self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+    ) -> GraphBatch:
+        """Move to a device and/or change the floating type (the mask stays boolean)."""
+        feat = None if self.node_feat is None else self.node_feat.to(device=device, dtype=dtype)
+        return GraphBatch(
+            self.adj.to(device=device, dtype=dtype), self.node_mask.to(device=device), feat
+        )
+
+    @staticmethod
+    def concatenate(batches: Sequence[GraphBatch]) -> GraphBatch:
+        """Stack batches one after the other, padded to the widest.
+
+        Raises:
+            GraphDataError: no batch was given, or only some have node features.
+        """
+        if not batches:
+            raise GraphDataError("cannot concatenate zero batches; give at least one.")
+        if len({batch.node_feat is None for batch in batches}) > 1:
+            raise GraphDataError(
+                "some batches have node features and some have none; give features to all or none."
+            )
+        width = max(batch.max_nodes for batch in batches)
+        wide = [batch.padded(width) for batch in batches]
+        features = [batch.node_feat for batch in wide if batch.node_feat is not None]
+        return GraphBatch(
+            torch.cat([batch.adj for batch in wide]),
+            torch.cat([batch.node_mask for batch in wide]),
+            torch.cat(features) if features else None,
+        )
+
+    @staticmethod
+    def from_networkx(
+        graphs: Sequence[nx.Graph[Any]],
+        *,
+        max_nodes: int | None = None,
+        node_feat: str | None = None,
+        dtype: torch.dtype = torch.float32,
+    ) -> GraphBatch:
+        """Stack simple undirected networkx graphs, nodes in their own order.
+
+        Args:
+            graphs: B graphs; pass foreign ones through `prepare_graphs` first.
+            max_nodes: width N to pad to; the largest graph if None.
+            node_feat: name of the node attribute that holds a vector of length F.
+            dtype: floating type of `adj` (B,N,N) and `node_feat` (B,N,F).
+
+        Raises:
+            GraphDataError: no graphs, a graph larger than `max_nodes`, one that is not simple,
+                or a node without the named feature.
+
+        Example:
+            >>> import networkx as nx
+            >>> GraphBatch.from_networkx([nx.path_graph(2), nx.path_graph(3)]).sizes.tolist()
+            [2, 3]
+        """
+        from graphscore.graphs.conversion import batch_of_networkx
+
+        return batch_of_networkx(graphs, max_nodes=max_nodes, node_feat=node_feat, dtype=dtype)
+
+    def to_networkx(self) -> list[nx.Graph[Any]]:
+        """Return the graphs on nodes 0..n-1; rows of `node_feat` become node attribute "x".
+
+        Raises:
+            GraphDataError: `adj` is not binary (quantise it first), not symmetric, or not zero on
+                the diagonal and on padding.
+
+        Example:
+            >>> import networkx as nx
+            >>> GraphBatch.from_networkx([nx.path_graph(3)]).to_networkx()[0].edges
+            EdgeView([(0, 1), (1, 2)])
+        """
+        from graphscore.graphs.conversion import networkx_of_batch
+
+        return networkx_of_batch(self)
+
+    @staticmethod
+    def from_pyg(
+        data: Iterable[Any], *, max_nodes: int | None = None, dtype: torch.dtype = torch.float32
+    ) -> GraphBatch:
+        """Stack PyTorch Geometric `Data` objects; `x` becomes `node_feat`, `edge_attr` is not kept.
+
+        Raises:
+            GraphDataError: `edge_index` lacks a reverse edge, holds an edge twice or a self-loop,
+                a graph is larger than `max_nodes`, or only some objects have `x`.
+        """
+        from graphscore.graphs.conversion import batch_of_pyg
+
+        return batch_of_pyg(data, max_nodes=max_nodes, dtype=dtype)
+
+    def to_pyg(self) -> list[Any]:
+        """Return PyTorch Geometric `Data` objects with both directions of every edge.
+
+        Raises:
+            MissingExtraError: torch_geometric is not installed.
+            GraphDataError: as `to_networkx`.
+        """
+        from graphscore.graphs.conversion import pyg_of_batch
+
+        return pyg_of_batch(self)

@@ -1,0 +1,37 @@
+"""What the text formats share: decoding bytes, and the bound on the size a file may declare."""
+
+from __future__ import annotations
+
+from graphscore.errors import GraphDataError
+
+MAX_DECLARED_NODES = 1_000_000
+"""A few bytes can declare billions of nodes; beyond this a file is taken to be damaged."""
+
+
+def decoded(data: bytes, source: str) -> str:
+    """Return UTF-8 text, without a byte order mark.
+
+    Raises:
+        GraphDataError: the bytes are not UTF-8.
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise GraphDataError(
+            f"{source} line {line}: byte {data[error.start]:#04x} is not UTF-8 text. "
+            "Check that this is a text file of the named format."
+        ) from error
+
+
+def check_declared(where: str, num_nodes: int) -> None:
+    """Refuse absurd sizes before any memory is set aside for them.
+
+    Raises:
+        GraphDataError: more than `MAX_DECLARED_NODES` nodes.
+    """
+    if num_nodes > MAX_DECLARED_NODES:
+        raise GraphDataError(
+            f"{where}: declares {num_nodes} nodes, but at most {MAX_DECLARED_NODES} can be read. "
+            "The line is probably damaged."
+        )

@@ -1,0 +1,89 @@
+"""Similarity of two descriptors: the kernels under which sets of graphs are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from graphscore.errors import GraphDataError
+
+FloatArray = npt.NDArray[np.float64]
+Kernel = Callable[[FloatArray, FloatArray], FloatArray]
+"""A function of (n,D) and (m,D) descriptors that returns the (n,m) kernel matrix."""
+
+
+def gaussian(x: FloatArray, y: FloatArray, *, sigma: float) -> FloatArray:
+    """Return the Gaussian kernel k(x,y) = exp(-|x - y|^2 / (2 sigma^2)).
+
+    Args:
+        x: (n,D) descriptors.
+        y: (m,D) descriptors.
+        sigma: width of the kernel.
+
+    Returns:
+        The (n,m) kernel matrix.
+
+    Example:
+        >>> gaussian(np.array([[0.0]]), np.array([[0.0], [2.0]]), sigma=1.0).round(4).tolist()
+        [[1.0, 0.1353]]
+    """
+    return np.exp(-_distances(x, y, "sqeuclidean") / (2 * sigma**2))
+
+
+def gaussian_emd(x: FloatArray, y: FloatArray, *, sigma: float, spacing: float) -> FloatArray:
+    """Return k(x,y) = exp(-EMD(x,y)^2 / (2 sigma^2)) between cumulative histograms.
+
+    On a line with equally spaced bins the earth mover's distance is the L1 distance of the
+    cumulative distributions times the spacing, EMD(p,q) = spacing * sum_k |P_k - Q_k|.
+
+    Args:
+        x: (n,D) rows of `cumulative`.
+        y: (m,D) rows of `cumulative`.
+        sigma: width of the kernel.
+        spacing: distance of neighbouring bins.
+
+    Returns:
+        The (n,m) kernel matrix.
+
+    Example:
+        >>> x, y = cumulative(np.array([[1, 0, 0]])), cumulative(np.array([[0, 0, 1]]))
+        >>> gaussian_emd(x, y, sigma=1.0, spacing=1.0).round(4).tolist()
+        [[0.1353]]
+    """
+    return np.exp(-((spacing * _distances(x, y, "cityblock")) ** 2) / (2 * sigma**2))
+
+
+def cumulative(histograms: npt.ArrayLike, width: int | None = None) -> FloatArray:
+    """Normalise each row of (n,D) histograms, pad to `width` bins, and return cumulative sums.
+
+    Raises:
+        GraphDataError: a histogram is empty, or has more than `width` bins.
+
+    Example:
+        >>> cumulative([[1, 1]], width=3).tolist()
+        [[0.5, 1.0, 1.0]]
+    """
+    counts = np.asarray(histograms, dtype=np.float64)
+    total = counts.sum(1, keepdims=True)
+    if np.any(total == 0):
+        raise GraphDataError(
+            f"histogram {int(np.flatnonzero(total == 0)[0])} is empty and cannot be normalised. "
+            "Leave out graphs without nodes."
+        )
+    extra = 0 if width is None else width - counts.shape[1]
+    if extra < 0:
+        raise GraphDataError(
+            f"cannot pad histograms of {counts.shape[1]} bins to {width}; give a larger width."
+        )
+    return np.cumsum(np.pad(counts / total, ((0, 0), (0, extra))), axis=1)
+
+
+def _distances(
+    x: FloatArray, y: FloatArray, metric: Literal["cityblock", "sqeuclidean"]
+) -> FloatArray:
+    from scipy.spatial.distance import cdist  # slow to import, so not before it is needed
+
+    return cdist(x, y, metric)

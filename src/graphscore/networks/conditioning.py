@@ -1,0 +1,118 @@
+"""How a network learns the noise level: a gain and a bias per level in every MLP layer.
+
+The paper (section 3.4.4) writes a conditional layer as f_i(x) = activate((W x + b) a_i + b_i) for
+the level with index i. Here a network is told the standard deviation `sigma` of each graph; between
+two levels of its ladder gains and biases are interpolated linearly in log sigma, outside of it the
+nearest level is used. On the ladder this is the paper's look-up table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "silu": nn.functional.silu,
+    "elu": nn.functional.elu,
+}
+
+
+class LevelWeights:
+    """Map sigma (B,) to weights (B,L) over the ladder's levels: one-hot on the ladder.
+
+    Level 0 is the smallest sigma.
+    """
+
+    def __init__(self, sigmas: tuple[float, ...]) -> None:
+        self._log_sigmas = [math.log(sigma) for sigma in sorted(sigmas)]
+        # Kept per device and type instead of as a module's buffer: casting a network to another
+        # precision must not round the levels, and some devices have no float64.
+        self._knots: dict[tuple[torch.device, torch.dtype], Tensor] = {}
+
+    def __call__(self, sigma: Tensor, dtype: torch.dtype) -> Tensor:
+        knots = self._knots.get((sigma.device, dtype))
+        if knots is None:
+            knots = torch.tensor(self._log_sigmas, device=sigma.device, dtype=dtype)
+            self._knots[sigma.device, dtype] = knots
+        if len(knots) == 1:
+            return torch.ones(len(sigma), 1, dtype=dtype, device=sigma.device)
+        position = sigma.to(dtype).log().clamp(knots[0], knots[-1]).unsqueeze(-1)
+        # Hat functions: each level's weight falls linearly to zero at its neighbours.
+        gaps = knots[1:] - knots[:-1]
+        rise = nn.functional.pad((position - knots[:-1]) / gaps, (1, 0), value=1.0)
+        fall = nn.functional.pad((knots[1:] - position) / gaps, (0, 1), value=1.0)
+        return torch.minimum(rise, fall).clamp_min(0)
+
+
+class ConditionalLinear(nn.Module):
+    """(W x + b) * gain(sigma) + shift(sigma), a linear map with a gain and bias per noise level.
+
+    With `levels=0` it is a plain linear map. Parameters are drawn from `generator`, so that making
+    a network leaves the global random state alone.
+    """
+
+    gain: nn.Parameter | None
+    shift: nn.Parameter | None
+
+    def __init__(
+        self, in_features: int, out_features: int, levels: int, *, generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        bound = 1 / math.sqrt(in_features)
+        self.weight = nn.Parameter(torch.empty(in_features, out_features))
+        self.bias = nn.Parameter(torch.empty(out_features))
+        for parameter in (self.weight, self.bias):
+            nn.init.uniform_(parameter, -bound, bound, generator=generator)
+        self.gain = nn.Parameter(torch.ones(levels, out_features)) if levels else None
+        self.shift = nn.Parameter(torch.zeros(levels, out_features)) if levels else None
+
+    def gain_and_shift(self, level_weights: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what each graph's outputs W x are multiplied by and shifted by, both (B,1,out)."""
+        if self.gain is None or self.shift is None:
+            return torch.ones_like(self.bias).view(1, 1, -1), self.bias.view(1, 1, -1)
+        gain = level_weights @ self.gain
+        shift = torch.addcmul(level_weights @ self.shift, gain, self.bias)
+        return gain.unsqueeze(1), shift.unsqueeze(1)
+
+    def forward(self, x: Tensor, level_weights: Tensor) -> Tensor:
+        """Map x (B,P,in) to (B,P,out) with the noise level of each graph."""
+        if self.gain is None:
+            return (x @ self.weight).add_(self.bias)
+        gain, shift = self.gain_and_shift(level_weights)
+        if x.shape[1] > x.shape[2]:
+            # Many rows: scaling the weights of each graph is cheaper than scaling every output.
+            return torch.bmm(x, self.weight * gain).add_(shift)
+        return torch.addcmul(shift, x @ self.weight, gain)
+
+
+class ConditionalMLP(nn.Module):
+    """Two or more conditional linear layers with an activation between them."""
+
+    def __init__(
+        self,
+        widths: list[int],
+        levels: int,
+        activation: Literal["silu", "elu"],
+        *,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__()
+        self.activation = ACTIVATIONS[activation]
+        layers = [
+            ConditionalLinear(width_in, width_out, levels, generator=generator)
+            for width_in, width_out in pairwise(widths)
+        ]
+        self.first, self.last = layers[0], layers[-1]
+        self.between = nn.ModuleList(layers[1:-1])
+
+    def forward(self, x: Tensor, level_weights: Tensor) -> Tensor:
+        x = self.activation(self.first(x, level_weights))
+        for layer in self.between:
+            x = self.activation(layer(x, level_weights))
+        out: Tensor = self.last(x, level_weights)
+        return out

@@ -1,0 +1,75 @@
+"""How long work shows itself: a bar with time left on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Update = Callable[[int, str], None]
+"""update(done, note): how far the work is, and a short text to show beside it."""
+
+_SECONDS_BETWEEN_LINES = 15.0
+
+
+@contextmanager
+def progress(description: str, total: int, *, enabled: bool = True) -> Iterator[Update]:
+    """Show the progress of `total` units of work on standard error.
+
+    >>> with progress("counting", 3, enabled=False) as update:
+    ...     update(1, "one of three")
+    """
+    if not enabled:
+        yield lambda done, note: None
+    elif sys.stderr.isatty():
+        with _bar(description, total) as update:
+            yield update
+    else:
+        yield _lines(description, total)
+
+
+@contextmanager
+def _bar(description: str, total: int) -> Iterator[Update]:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(description, total=total, note="")
+        yield lambda done, note: bar.update(task, completed=done, note=note)
+
+
+def _lines(description: str, total: int) -> Update:
+    started = time.monotonic()
+    shown = started
+    first: int | None = None
+
+    def update(done: int, note: str) -> None:
+        nonlocal shown, first
+        now = time.monotonic()
+        # A resumed run starts in the middle: only what was done here tells the speed.
+        first = done if first is None else first
+        if now - shown < _SECONDS_BETWEEN_LINES and done < total:
+            return
+        shown = now
+        left = (now - started) / max(1, done - first) * (total - done)
+        time_left = f", about {left:.0f} s left" if done < total else f", {now - started:.0f} s"
+        print(f"{description} {done}/{total}{time_left}  {note}", file=sys.stderr, flush=True)
+
+    return update

@@ -1,0 +1,102 @@
+"""Annealed Langevin dynamics, the paper's sampler (Algorithm 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from graphscore.errors import GraphscoreError
+from graphscore.noise import symmetric_noise
+from graphscore.sampling.states import folded_normal
+from graphscore.settings import Settings
+
+Score = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""score(adj (B,N,N), node_mask (B,N), sigma (B,)) -> (B,N,N)"""
+
+
+class LangevinSettings(Settings):
+    """Step sizes and lengths of annealed Langevin dynamics."""
+
+    step_size: float = Field(default=2e-4, gt=0)
+    """epsilon: the step size at the smallest sigma; alpha_i = epsilon sigma_i^2 / sigma_L^2."""
+    noise_scale: float = Field(default=1.0, ge=0)
+    """epsilon_s: factor of the noise of every step (appendix)."""
+    steps_per_level: int = Field(default=1000, ge=1)
+    """T: steps at each noise level."""
+    threshold: float = Field(default=0.5, gt=0, lt=1)
+    """Entries above it become edges."""
+
+
+@dataclass(frozen=True)
+class SamplingResult:
+    """Final states of a sampler.
+
+    Attributes:
+        adj: (B,N,N) continuous states.
+        node_mask: (B,N) bool.
+        network_calls: how often the score was evaluated on the batch.
+    """
+
+    adj: Tensor
+    node_mask: Tensor
+    network_calls: int
+
+
+@torch.no_grad()
+def annealed_langevin(
+    score: Score,
+    node_mask: Tensor,
+    sigmas: Tensor,
+    settings: LangevinSettings,
+    *,
+    generator: torch.Generator,
+    initial: Tensor | None = None,
+    on_step: Callable[[int, Tensor], None] | None = None,
+) -> SamplingResult:
+    """Run Algorithm 1: for each sigma_i, T times
+
+    A <- A + alpha_i / 2 * s(A, sigma_i) + epsilon_s * sqrt(alpha_i) * z,  z symmetric.
+
+    Args:
+        score: the score function.
+        node_mask: (B,N) bool; fixes the sizes of the graphs.
+        sigmas: (L,) strictly falling noise levels.
+        initial: (B,N,N) starting state, a folded normal if not given.
+        on_step: called with the number of steps done and the state after every step.
+
+    Raises:
+        GraphscoreError: the state is not finite, as happens when the step size is too large.
+
+    Example:
+        >>> gaussian = lambda adj, mask, sigma: -adj / (1 + sigma.view(-1, 1, 1) ** 2)
+        >>> mask = torch.ones(2, 4, dtype=torch.bool)
+        >>> generator = torch.Generator().manual_seed(0)
+        >>> settings = LangevinSettings(steps_per_level=5)
+        >>> sigmas = torch.tensor([1.0, 0.1])
+        >>> annealed_langevin(gaussian, mask, sigmas, settings, generator=generator).network_calls
+        10
+    """
+    dtype = sigmas.dtype
+    adj = folded_normal(node_mask, generator=generator, dtype=dtype) if initial is None else initial
+    smallest = float(sigmas[-1])
+    done = 0
+    for sigma in sigmas.tolist():
+        alpha = settings.step_size * (sigma / smallest) ** 2
+        noise_size = settings.noise_scale * alpha**0.5
+        level = torch.full((len(adj),), sigma, dtype=dtype, device=adj.device)
+        for _ in range(settings.steps_per_level):
+            noise = symmetric_noise(node_mask, generator=generator, dtype=dtype)
+            adj = adj + alpha / 2 * score(adj, node_mask, level) + noise_size * noise
+            done += 1
+            if on_step is not None:
+                on_step(done, adj)
+        if not bool(adj.isfinite().all()):
+            raise GraphscoreError(
+                f"sampling left the finite numbers at sigma {sigma:g}: the step size "
+                f"{settings.step_size:g} is too large for this model. Try a tenth of it."
+            )
+    return SamplingResult(adj, node_mask, done)

@@ -1,0 +1,71 @@
+"""Choosing sampler settings by their distance to validation graphs (appendix)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import product
+
+from graphscore.errors import GraphscoreError, SettingsError
+from graphscore.sampling.langevin import LangevinSettings
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Outcome of a search.
+
+    Attributes:
+        best: the settings with the smallest distance.
+        trials: every candidate with its distance; infinite where sampling failed.
+    """
+
+    best: LangevinSettings
+    trials: list[tuple[LangevinSettings, float]]
+
+
+def langevin_grid(
+    base: LangevinSettings | None = None,
+    step_sizes: Iterable[float] = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5),
+    noise_scales: Iterable[float] = (1.0, 0.7, 0.5),
+) -> list[LangevinSettings]:
+    """Return all pairs (epsilon, epsilon_s), other settings as in `base`.
+
+    >>> len(langevin_grid())
+    15
+    """
+    start = base or LangevinSettings()
+    return [
+        start.replaced(step_size=step_size, noise_scale=noise_scale)
+        for step_size, noise_scale in product(step_sizes, noise_scales)
+    ]
+
+
+def select(
+    candidates: Iterable[LangevinSettings], distance: Callable[[LangevinSettings], float]
+) -> Selection:
+    """Try every candidate and keep the nearest.
+
+    Args:
+        distance: samples with the given settings and compares with validation graphs, for
+            instance by average MMD. Hand in validation graphs, never test graphs.
+
+    Raises:
+        SettingsError: there is no candidate, or sampling failed with all of them.
+
+    Example:
+        >>> select(langevin_grid(), lambda settings: settings.step_size).best.step_size
+        5e-05
+    """
+    trials: list[tuple[LangevinSettings, float]] = []
+    for settings in candidates:
+        try:
+            trials.append((settings, distance(settings)))
+        except GraphscoreError:  # a step size too large for the model: out of the race, not an end
+            trials.append((settings, float("inf")))
+    finite = [trial for trial in trials if trial[1] < float("inf")]
+    if not finite:
+        raise SettingsError(
+            f"none of {len(trials)} sampler settings gave finite samples. "
+            "Give smaller step sizes, or train the model longer."
+        )
+    return Selection(min(finite, key=lambda trial: trial[1])[0], trials)

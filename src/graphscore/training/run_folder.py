@@ -1,0 +1,89 @@
+"""A run on disk: resolved settings, training log, checkpoint; readable by a person."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from graphscore.atomic import write_file
+from graphscore.errors import CheckpointError, OutputError
+from graphscore.training.checkpoint import has_checkpoint, read_checkpoint, write_checkpoint
+
+SETTINGS = "settings.json"
+LOG = "log.jsonl"
+
+
+class RunFolder:
+    """The folder `graphscore train --out` writes.
+
+    `settings.json` holds the resolved settings, `log.jsonl` one training record per line,
+    `checkpoint.json` and `checkpoint-*.safetensors` the state to sample from or to continue from.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def start(self, settings: dict[str, Any]) -> None:
+        """Create the folder for a new run.
+
+        Raises:
+            OutputError: there is something else already; nothing is overwritten.
+        """
+        if has_checkpoint(self.path):
+            raise OutputError(
+                f"{self.path}: already holds a run. Continue it with --resume (resume=True), "
+                "or give another folder."
+            )
+        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+            raise OutputError(
+                f"{self.path}: exists and is not an empty folder. Give a new folder for the run."
+            )
+        self.write_settings(settings)
+        write_file(self.path / LOG, b"")
+
+    def write_settings(self, settings: dict[str, Any]) -> None:
+        write_file(self.path / SETTINGS, (json.dumps(settings, indent=1) + "\n").encode())
+
+    def resume(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """Read the checkpoint and cut the log back to it.
+
+        Raises:
+            CheckpointError: there is none, or it is damaged.
+        """
+        document, tensors = read_checkpoint(self.path)
+        if not any(name.startswith("adam.") for name in tensors) and document["step"]:
+            raise CheckpointError(
+                f"{self.path}: holds a model without its training state, so training cannot "
+                "continue. Give the folder of the run itself."
+            )
+        kept = [r for r in self.records() if r["step"] <= document["step"]]
+        lines = "".join(json.dumps(record) + "\n" for record in kept)
+        write_file(self.path / LOG, lines.encode())
+        return document, tensors
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Add one record to the log."""
+        with (self.path / LOG).open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(record) + "\n")
+
+    def records(self) -> list[dict[str, Any]]:
+        """Read the log; a last line cut short by a crash is left out."""
+        try:
+            lines = (self.path / LOG).read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return []
+        records = []
+        for line in lines:
+            try:
+                records.append(json.loads(line))
+            except ValueError:
+                break
+        return records
+
+    def checkpoint(self, step: int, document: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        """Replace the checkpoint."""
+        write_checkpoint(self.path, step, document, tensors)

@@ -1,0 +1,31 @@
+"""Training records as TensorBoard scalars (extra `tensorboard`)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from graphscore.errors import MissingExtraError
+from graphscore.training.trainer import TrainingRecord
+
+
+def tensorboard_writer(folder: str | os.PathLike[str]) -> Callable[[TrainingRecord], None]:
+    """Return an `on_record` function that writes scalars for TensorBoard into `folder`.
+
+    Raises:
+        MissingExtraError: tensorboard is not installed.
+    """
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise MissingExtraError("tensorboard", "tensorboard", "Writing TensorBoard logs") from None
+    writer = SummaryWriter(str(folder))
+
+    def write(record: TrainingRecord) -> None:
+        for name in ("loss", "per_pair", "gradient_norm", "learning_rate"):
+            writer.add_scalar(name, getattr(record, name), record.step)
+        for level, value in enumerate(record.per_level):
+            writer.add_scalar(f"loss_per_level/{level}", value, record.step)
+        writer.flush()
+
+    return write

@@ -1,0 +1,205 @@
+"""GraphBatch: shapes, selection, padding, relabelling, conversion."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+
+from graphscore.errors import GraphDataError
+from graphscore.graphs import GraphBatch, node_mask_of_sizes, pair_mask
+
+
+def edge_sets(graphs):
+    return [(len(g), {frozenset(edge) for edge in g.edges}) for g in graphs]
+
+
+@pytest.fixture
+def featured():
+    graphs = [nx.path_graph(3), nx.cycle_graph(5), nx.empty_graph(1)]
+    for graph in graphs:
+        for node in graph:
+            graph.nodes[node]["x"] = [float(node), float(graph.degree[node])]
+    return GraphBatch.from_networkx(graphs, node_feat="x")
+
+
+def test_shapes_symmetry_and_padding(featured):
+    assert featured.adj.shape == (3, 5, 5)
+    assert featured.node_feat.shape == (3, 5, 2)
+    assert featured.sizes.tolist() == [3, 5, 1]
+    assert torch.equal(featured.adj, featured.adj.mT)
+    assert not featured.adj[~featured.pair_mask].any()
+    assert not featured.node_feat[~featured.node_mask].any()
+
+
+def test_masks():
+    mask = node_mask_of_sizes(torch.tensor([2, 0]), 3)
+    assert mask.tolist() == [[True, True, False], [False] * 3]
+    assert pair_mask(mask).sum().item() == 2
+    assert node_mask_of_sizes(torch.tensor([], dtype=torch.long)).shape == (0, 0)
+    with pytest.raises(GraphDataError, match=r"sizes reach 5.*3 nodes wide"):
+        node_mask_of_sizes(torch.tensor([5]), 3)
+
+
+@pytest.mark.parametrize(
+    ("index", "sizes"),
+    [
+        (slice(1, None), [5, 1]),
+        ([2, 0], [1, 3]),
+        ([], []),
+        (torch.tensor([1, 1]), [5, 5]),
+        (torch.tensor([True, False, True]), [3, 1]),
+    ],
+)
+def test_selection_keeps_padding(featured, index, sizes):
+    part = featured[index]
+    assert part.sizes.tolist() == sizes
+    assert part.max_nodes == 5
+    assert part.node_feat.shape == (len(sizes), 5, 2)
+
+
+def test_trim_undoes_pad(featured):
+    wide = featured.padded(9)
+    assert wide.max_nodes == 9
+    assert wide.sizes.tolist() == featured.sizes.tolist()
+    back = wide.trimmed()
+    assert torch.equal(back.adj, featured.adj)
+    assert torch.equal(back.node_feat, featured.node_feat)
+    with pytest.raises(GraphDataError, match="cannot pad to 2 nodes: the batch already has 5"):
+        featured.padded(2)
+
+
+def test_trim_keeps_isolated_last_node():
+    graph = nx.empty_graph(4)
+    assert GraphBatch.from_networkx([graph]).padded(6).trimmed().max_nodes == 4
+
+
+@pytest.mark.parametrize("per_graph", [False, True])
+def test_permutation_is_an_isomorphism(featured, per_graph):
+    generator = torch.Generator().manual_seed(0)
+    shape = (3,) if per_graph else ()
+    perm = torch.rand(*shape, 5, generator=generator).argsort(-1)
+    moved = featured.permuted(perm)
+    rows = perm.expand(3, 5)
+    for b in range(3):
+        for i in range(5):
+            assert torch.equal(moved.node_feat[b, i], featured.node_feat[b, rows[b, i]])
+            for j in range(5):
+                assert moved.adj[b, i, j] == featured.adj[b, rows[b, i], rows[b, j]]
+    undone = moved.permuted(perm.argsort(-1))
+    assert torch.equal(undone.adj, featured.adj)
+    assert torch.equal(undone.node_mask, featured.node_mask)
+
+
+def test_to_networkx_takes_nodes_anywhere_in_the_row(featured):
+    graph = featured[[0]].permuted(torch.tensor([3, 4, 0, 1, 2])).to_networkx()[0]
+    assert edge_sets([graph]) == [(3, {frozenset({0, 1}), frozenset({1, 2})})]
+    assert graph.nodes[2]["x"] == [2.0, 1.0]
+
+
+def test_concatenate(featured):
+    both = GraphBatch.concatenate([featured[[2]].trimmed(), featured])
+    assert both.sizes.tolist() == [1, 3, 5, 1]
+    with pytest.raises(GraphDataError, match="at least one"):
+        GraphBatch.concatenate([])
+    bare = GraphBatch(featured.adj, featured.node_mask)
+    with pytest.raises(GraphDataError, match="all or none"):
+        GraphBatch.concatenate([bare, featured])
+
+
+def test_device_and_type(featured):
+    double = featured.to("cpu", torch.float64)
+    assert double.adj.dtype == double.node_feat.dtype == torch.float64
+    assert double.node_mask.dtype == torch.bool
+    assert featured.to("meta").adj.device.type == "meta"
+    wanted = GraphBatch.from_networkx([nx.path_graph(2)], dtype=torch.float64)
+    assert wanted.adj.dtype == torch.float64
+
+
+@pytest.mark.parametrize(
+    ("adj", "mask", "feat", "message"),
+    [
+        (torch.zeros(2, 3), torch.ones(2, 3).bool(), None, r"\(B,N,N\)"),
+        (torch.zeros(1, 3, 2), torch.ones(1, 3).bool(), None, r"\(B,N,N\)"),
+        (torch.zeros(1, 3, 3), torch.ones(1, 3), None, "boolean"),
+        (torch.zeros(1, 3, 3), torch.ones(1, 2).bool(), None, "node_mask"),
+        (torch.zeros(1, 3, 3), torch.ones(1, 3).bool(), torch.zeros(1, 2, 1), "node_feat"),
+    ],
+)
+def test_shapes_that_do_not_fit(adj, mask, feat, message):
+    with pytest.raises(GraphDataError, match=message):
+        GraphBatch(adj, mask, feat)
+
+
+def test_networkx_round_trip(assorted):
+    batch = GraphBatch.from_networkx(assorted, max_nodes=80)
+    assert batch.max_nodes == 80
+    assert edge_sets(batch.to_networkx()) == edge_sets(assorted)
+
+
+def test_from_networkx_follows_node_order():
+    graph = nx.Graph()
+    graph.add_nodes_from(["c", "a", "b"])
+    graph.add_edge("a", "b")
+    assert GraphBatch.from_networkx([graph]).adj[0].tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
+
+
+def test_from_networkx_refusals():
+    with pytest.raises(GraphDataError, match="no graphs"):
+        GraphBatch.from_networkx([])
+    with pytest.raises(GraphDataError, match=r"graph 2: 5 nodes, but the batch is 4 wide.*5"):
+        GraphBatch.from_networkx([nx.path_graph(2), nx.path_graph(5)], max_nodes=4)
+    with pytest.raises(GraphDataError, match="graph 1: directed"):
+        GraphBatch.from_networkx([nx.DiGraph([(0, 1)])])
+    with pytest.raises(GraphDataError, match="graph 1: 1 self-loop"):
+        GraphBatch.from_networkx([nx.Graph([(0, 0)])])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([[1.0], None], "node 1: no attribute 'x'"),
+        ([[1.0], [1.0, 2.0]], "node 1: attribute 'x' has shape \\(2,\\), but length 1"),
+        ([[[1.0]], [[1.0]]], "node 0: attribute 'x' has shape \\(1, 1\\), but a vector"),
+        (["a", "b"], "no vector of numbers"),
+        ([[1.0], [float("nan")]], "NaN or infinity"),
+    ],
+)
+def test_bad_features(values, message):
+    graph = nx.path_graph(2)
+    for node, value in enumerate(values):
+        if value is not None:
+            graph.nodes[node]["x"] = value
+    with pytest.raises(GraphDataError, match=message):
+        GraphBatch.from_networkx([graph], node_feat="x")
+
+
+def test_scalar_features_count_as_length_one():
+    graph = nx.path_graph(2)
+    nx.set_node_attributes(graph, {0: 3, 1: np.int64(4)}, "label")
+    batch = GraphBatch.from_networkx([graph], node_feat="label")
+    assert batch.node_feat.tolist() == [[[3.0], [4.0]]]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [(0.5, "(?i)quantise"), (float("nan"), "(?i)quantise"), (-1.0, "(?i)quantise")],
+)
+def test_to_networkx_refuses_values_between(featured, value, message):
+    adj = featured.adj.clone()
+    adj[1, 0, 2] = adj[1, 2, 0] = value
+    with pytest.raises(GraphDataError, match=message) as caught:
+        GraphBatch(adj, featured.node_mask).to_networkx()
+    assert "graph 2" in str(caught.value)
+
+
+def test_to_networkx_refuses_padding_edges_and_asymmetry(featured):
+    adj = featured.adj.clone()
+    adj[0, 0, 4] = adj[0, 4, 0] = 1
+    with pytest.raises(GraphDataError, match=r"graph 1.*absent"):
+        GraphBatch(adj, featured.node_mask).to_networkx()
+    adj = featured.adj.clone()
+    adj[1, 0, 2] = 1
+    with pytest.raises(GraphDataError, match=r"graph 2.*asymmetric"):
+        GraphBatch(adj, featured.node_mask).to_networkx()

@@ -1,0 +1,69 @@
+"""Histograms against networkx and numpy.histogram, count by count."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from graphscore.errors import GraphDataError
+from graphscore.metrics import (
+    clustering_coefficients,
+    clustering_histograms,
+    degree_histograms,
+    mean_orbit_counts,
+    orbit_counts,
+)
+from graphscore.metrics.descriptors import union_clustering_histograms
+from graphscore.metrics.disjoint_union import GraphUnion
+
+
+def published_histogram(graph):
+    values = list(nx.clustering(graph).values())
+    return np.histogram(values, bins=100, range=(0.0, 1.0))[0]
+
+
+def test_degree_histograms_equal_networkx(random_graphs):
+    graphs = [*random_graphs(20, 1, 15), nx.empty_graph(2)]
+    table = degree_histograms(graphs)
+    for graph, row in zip(graphs, table):
+        expected = nx.degree_histogram(graph)
+        assert row.tolist() == expected + [0] * (len(row) - len(expected))
+
+
+def test_clustering_equals_networkx_bit_for_bit(random_graphs):
+    graphs = [*random_graphs(60, 1, 25), nx.complete_graph(6), nx.empty_graph(3)]
+    for graph, values in zip(graphs, clustering_coefficients(graphs)):
+        assert values.tolist() == list(nx.clustering(graph).values())
+    for graph, row in zip(graphs, clustering_histograms(graphs)):
+        assert row.tolist() == published_histogram(graph).tolist()
+
+
+@pytest.mark.parametrize("degree", range(2, 27))
+def test_every_possible_coefficient_falls_into_the_bin_of_numpy(degree):
+    """Coefficients such as 0.29 or 0.57 sit on the edge of a bin; all fractions are tried."""
+    union = GraphUnion.of([nx.star_graph(degree)])
+    for triangles in range(degree * (degree - 1) // 2 + 1):
+        counts = np.zeros(degree + 1, dtype=np.int64)
+        counts[0] = triangles
+        row = union_clustering_histograms(union, counts)[0]
+        values = [2 * triangles / (degree * (degree - 1))] + [0.0] * degree
+        assert row.tolist() == np.histogram(values, bins=100, range=(0.0, 1.0))[0].tolist()
+
+
+def test_mean_orbit_counts_are_means(random_graphs):
+    graphs = random_graphs(10, 1, 9)
+    for row, counts in zip(mean_orbit_counts(graphs), orbit_counts(graphs)):
+        np.testing.assert_array_equal(row, counts.sum(0) / len(counts))
+
+
+def test_a_graph_without_nodes_has_no_mean():
+    with pytest.raises(GraphDataError, match="graph 1: it has no nodes"):
+        mean_orbit_counts([nx.path_graph(2), nx.empty_graph(0)])
+
+
+def test_no_graphs():
+    assert degree_histograms([]).shape == (0, 1)
+    assert clustering_histograms([]).shape == (0, 100)
+    assert clustering_coefficients([]) == []
+    assert mean_orbit_counts([]).shape == (0, 15)
