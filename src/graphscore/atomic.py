@@ -41,7 +41,7 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
         OutputError: the folder exists and is not empty, or cannot be written.
     """
     try:
-        _check_folder_target(path)
+        check_folder_target(path)
         target = Path(os.path.realpath(path))
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = _beside(target)
@@ -59,7 +59,7 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
         raise _refusal(path, error) from error
 
 
-def _check_folder_target(path: Path) -> None:
+def check_folder_target(path: Path) -> None:
     """Refuse a target whose present content a new folder would replace.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Noise-level conditioning: a look-up table on the ladder, interpolation between, clamped outside."""
+"""Noise-level conditioning: a look-up table on the ladder, interpolated between its levels."""
 
 from __future__ import annotations
 

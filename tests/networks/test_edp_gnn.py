@@ -22,7 +22,7 @@ def randomise(module, source):
     module.double()
     with torch.no_grad():
         for parameter in module.parameters():
-            parameter.add_(0.3 * torch.randn(parameter.shape, generator=source))
+            parameter.add_(0.1 * torch.randn(parameter.shape, generator=source))
     return module
 
 
@@ -65,7 +65,9 @@ def test_message_linear_sums_then_concatenates(levels):
     messages = edge.transpose(2, 3).flatten(2)
     result = layer(messages, z, weights)
     for graph in range(2):
-        summed = [edge[graph, :, :, c] @ z[graph] + (1 + layer.epsilon) * z[graph] for c in range(3)]
+        summed = [
+            edge[graph, :, :, c] @ z[graph] + (1 + layer.epsilon) * z[graph] for c in range(3)
+        ]
         expected = conditional(layer, torch.cat(summed, dim=-1), level[graph])
         torch.testing.assert_close(result[graph], expected, rtol=1e-12, atol=1e-12)
 

@@ -21,7 +21,7 @@ class DatasetInfo:
         name: what `load_dataset` takes.
         description: one sentence.
         num_graphs: how many graphs it holds; for sets whose count depends on the seed, the count
-            at seed 0 (the `info` of a loaded dataset holds the actual count).
+            at the standard seed (the `info` of a loaded dataset holds the actual count).
         min_nodes: fewest nodes that a graph may have, as published.
         max_nodes: most nodes that a graph may have, as published (ego-small: 18, although its
             largest graph has 17).
@@ -29,6 +29,7 @@ class DatasetInfo:
         licence: terms of the data, in words.
         needs_download: True when the source files are not part of the package.
         seeded: True when the graphs depend on the seed given to `load_dataset`.
+        standard_seed: the draw that `load_dataset` gives when no seed is asked for.
     """
 
     name: str
@@ -40,6 +41,7 @@ class DatasetInfo:
     licence: str
     needs_download: bool
     seeded: bool
+    standard_seed: int = 0
 
 
 @dataclass(frozen=True)

@@ -41,14 +41,14 @@ def list_datasets() -> list[DatasetInfo]:
 
 
 def load_dataset(
-    name: str, *, seed: int = 0, data_dir: str | PathLike[str] | None = None
+    name: str, *, seed: int | None = None, data_dir: str | PathLike[str] | None = None
 ) -> Dataset:
     """Load a dataset by name; every call builds fresh graphs that the caller may change.
 
     Args:
         name: one of the names that `list_datasets` gives.
-        seed: chooses the graphs of generated sets (`info.seeded`), by default 0; ego-small and
-            protein are fixed and do not depend on it.
+        seed: chooses the graphs of generated sets (`info.seeded`), by default
+            `info.standard_seed`; ego-small and protein are fixed and do not depend on it.
         data_dir: folder of source files for sets with `info.needs_download`; by default the
             environment variable GRAPHSCORE_DATA, and without it the cache folder
             (`$XDG_CACHE_HOME/graphscore` or `~/.cache/graphscore`).
@@ -66,5 +66,5 @@ def load_dataset(
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise DatasetError(f"unknown dataset {name!r}.{hint} Known: {', '.join(_DATASETS)}.")
     info, loader = _DATASETS[name]
-    graphs = loader(seed, data_dir)
+    graphs = loader(info.standard_seed if seed is None else seed, data_dir)
     return Dataset(replace(info, num_graphs=len(graphs)), graphs)

@@ -14,7 +14,7 @@ from typing import Any
 import networkx as nx
 
 from graphscore import atomic
-from graphscore.errors import GraphDataError
+from graphscore.errors import GraphDataError, OutputError
 from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.formats import edge_list, graph6, markup, npz, tu
 from graphscore.graphs.validation import (
@@ -130,18 +130,18 @@ def write_graphs(
         format: one of `FORMAT_NAMES`, where the name does not tell.
 
     Raises:
-        GraphDataError: unknown format, a graph that is refused, or a target that cannot be
-            written; what was there before is then intact.
+        GraphDataError: unknown format, or a graph that is refused.
+        OutputError: the target cannot be written; what was there before is then intact.
     """
     path = Path(path)
-    _check_format(format)
     clean = prepare_graphs(graphs)
+    check_target(path, len(clean), format=format)
     if format == _TU:
         atomic.write_folder(path, tu.encode_tu(path.resolve().name, clean))
         return
     suffix, name, zipped = _format_of_name(path, format)
     form = _FORMATS[name]
-    if isinstance(form, _OnePerFile) and (len(clean) > 1 or not suffix):
+    if isinstance(form, _OnePerFile) and _is_folder_target(path, len(clean), format):
         member_suffix = suffix or form.suffixes[0]
         width = len(str(len(clean)))
         files = {
@@ -150,12 +150,32 @@ def write_graphs(
         }
         atomic.write_folder(path, files)
         return
-    if path.is_dir():
-        raise GraphDataError(
-            f"{path}: a folder of that name exists, but a file is to be written. Give another name."
-        )
     data = form.encode(clean[0]) if isinstance(form, _OnePerFile) else form.encode(clean)
     atomic.write_file(path, _zipped(data, zipped))
+
+
+def check_target(path: str | os.PathLike[str], number: int, *, format: str | None = None) -> None:
+    """Refuse a target that `write_graphs` could not write `number` graphs to, before long work.
+
+    Raises:
+        GraphDataError: the format is unknown.
+        OutputError: something that would not be replaced is in the way.
+    """
+    path = Path(path)
+    _check_format(format)
+    if _is_folder_target(path, number, format):
+        atomic.check_folder_target(path)
+    elif path.is_dir():
+        raise OutputError(
+            f"{path}: a folder of that name exists, but a file is to be written. Give another name."
+        )
+
+
+def _is_folder_target(path: Path, number: int, format: str | None) -> bool:
+    if format == _TU:
+        return True
+    suffix, name, _ = _format_of_name(path, format)
+    return isinstance(_FORMATS[name], _OnePerFile) and (number > 1 or not suffix)
 
 
 def _check_format(format: str | None) -> None:

@@ -1,0 +1,41 @@
+# make test   set up, lint, type-check, test
+# make demo   set up, train on Community-small, sample, judge (about 5 minutes on two CPU cores)
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: test demo setup lint types unit bench clean
+
+test: lint types unit
+
+demo: setup
+	$(BIN)/graphscore demo --out runs/demo
+
+setup: $(INSTALLED)
+
+# torch goes first and alone, at the pinned version, so that nothing else pulls in another build.
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "graphscore needs Python 3.11 or newer; set PYTHON=python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt "$$(grep '^torch==' constraints.txt)"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --requirement requirements-dev.txt --editable .
+	touch $@
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+unit: setup
+	$(BIN)/pytest --quiet --numprocesses 2
+
+bench: setup
+	$(BIN)/python benchmarks/bench_network.py --json results/benchmark_network.json
+	$(BIN)/python benchmarks/bench_metrics.py --json results/benchmark_metrics.json
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,72 @@
+"""DATA on the command line: a dataset's name, with or without a split, or a path to graphs."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Group, Parameter
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+_READING = Group("Reading graphs", sort_key=2)
+
+
+@Parameter(name="*", group=_READING)
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How graphs are read and what is repaired."""
+
+    format: str | None = None
+    """File format (graph6, sparse6, graphml, gml, edgelist, tu, npz); guessed from the name."""
+    max_nodes: int | None = None
+    """Refuse graphs with more nodes than this."""
+    drop_self_loops: Annotated[bool, Parameter(negative="")] = False
+    """Drop self-loops instead of refusing them."""
+    undirected: Annotated[bool, Parameter(negative="")] = False
+    """Read directed graphs as undirected ones."""
+    largest_component: Annotated[bool, Parameter(negative="")] = False
+    """Keep only the largest connected component of each graph."""
+    data_dir: Path | None = None
+    """Folder with the source files of datasets that are not shipped (or set GRAPHSCORE_DATA)."""
+
+
+def load(data: str, options: ReadingOptions, *, split: str) -> list[nx.Graph[Any]]:
+    """Read graphs from a dataset (`NAME` or `NAME:SPLIT`) or a path.
+
+    Args:
+        split: which part of a dataset is meant when its name stands alone.
+    """
+    from graphscore.datasets import list_datasets, load_dataset
+    from graphscore.errors import DatasetError
+    from graphscore.graphs import Repairs, prepare_graphs, read_graphs
+
+    repairs = Repairs(
+        drop_self_loops=options.drop_self_loops,
+        undirected=options.undirected,
+        largest_component=options.largest_component,
+    )
+    name, _, chosen = data.partition(":")
+    names = [info.name for info in list_datasets()]
+    if name in names:
+        graphs = load_dataset(name, data_dir=options.data_dir).split(chosen or split)
+        clean = prepare_graphs(graphs, repairs=repairs, max_nodes=options.max_nodes, source=data)
+    elif not Path(data).exists() and not Path(data).suffix and "/" not in data:
+        import difflib
+
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise DatasetError(
+            f"{data!r} is neither a file, a folder nor a dataset.{hint} "
+            f"Datasets: {', '.join(names)} (each with :train, :val or :test)."
+        )
+    else:
+        clean = read_graphs(
+            data, format=options.format, repairs=repairs, max_nodes=options.max_nodes
+        )
+    for repair, count in clean.repaired.items():
+        print(f"{data}: {repair} in {count} of {len(clean)} graphs", file=sys.stderr)
+    return clean

@@ -1,0 +1,73 @@
+"""`graphscore datasets`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from graphscore.cli.tables import print_json, print_table
+
+app = App(name="datasets", help="List the benchmark datasets, or export one.")
+
+
+@app.default
+def show(*, json: Annotated[bool, Parameter(negative="")] = False) -> int:
+    """List the datasets with sizes, sources and licences.
+
+    Parameters
+    ----------
+    json
+        Print the list as JSON.
+    """
+    from dataclasses import asdict
+
+    from graphscore.datasets import list_datasets
+
+    infos = list_datasets()
+    if json:
+        print_json([asdict(info) for info in infos])
+        return 0
+    rows = []
+    for info in infos:
+        count = f"{info.num_graphs} graphs of {info.min_nodes} to {info.max_nodes} nodes."
+        about = [f"{count} {info.description}", f"source: {info.source}"]
+        if info.needs_download:
+            about.append("downloaded on first use, or read from --data-dir / GRAPHSCORE_DATA")
+        rows.append([info.name, "\n".join([*about, f"licence: {info.licence}", ""])])
+    print_table("Datasets", ["name", "what it is"], rows, text=2)
+    return 0
+
+
+@app.command
+def export(
+    name: str,
+    *,
+    split: str = "train",
+    out: Annotated[Path, Parameter(name=("--out", "-o"))],
+    seed: int | None = None,
+    data_dir: Path | None = None,
+) -> int:
+    """Write one part of a dataset to a file or folder.
+
+    Parameters
+    ----------
+    name
+        Name of the dataset.
+    split
+        train, val or test.
+    out
+        File or folder; the suffix says the format.
+    seed
+        Another draw of a seeded dataset than the standard one.
+    data_dir
+        Folder with the source files of datasets that are not shipped (or set GRAPHSCORE_DATA).
+    """
+    from graphscore.datasets import load_dataset
+    from graphscore.graphs import write_graphs
+
+    graphs = load_dataset(name, seed=seed, data_dir=data_dir).split(split)
+    write_graphs(out, graphs)
+    print(f"{len(graphs)} graphs written to {out}")
+    return 0

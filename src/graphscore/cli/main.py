@@ -1,0 +1,55 @@
+"""The program `graphscore`: commands, errors and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from cyclopts import App, CycloptsError
+
+from graphscore.cli import datasets
+from graphscore.cli.demo import demo
+from graphscore.cli.evaluate import evaluate
+from graphscore.cli.info import info
+from graphscore.cli.sample import sample
+from graphscore.cli.train import train
+from graphscore.errors import GraphscoreError
+from graphscore.version import __version__
+
+app = App(
+    name="graphscore",
+    help="Learn a distribution of graphs from examples and generate new ones.",
+    version=__version__,
+    help_format="plaintext",
+)
+for command in (train, sample, evaluate, demo, info):
+    app.command(command)
+app.command(datasets.app)
+
+
+def main(tokens: Sequence[str] | None = None) -> NoReturn:
+    """Run one command; exit code 0 on success, 2 on bad input, 130 when interrupted."""
+    try:
+        code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        _fail(f"{error}\nTry 'graphscore --help' or 'graphscore COMMAND --help'.")
+    except GraphscoreError as error:
+        _fail(str(error))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader went away (for instance `| head`); nothing is left to say to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"graphscore: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

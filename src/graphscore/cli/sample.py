@@ -1,0 +1,109 @@
+"""`graphscore sample`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from graphscore.cli.tables import print_json
+
+if TYPE_CHECKING:
+    from graphscore.generator import GraphGenerator
+    from graphscore.sampling import LangevinSettings
+
+
+def sample(
+    run: Path,
+    *,
+    number: Annotated[int, Parameter(name=("--number", "-n"))] = 64,
+    out: Annotated[Path | None, Parameter(name=("--out", "-o"))] = None,
+    nodes: int | None = None,
+    picture: Path | None = None,
+    seed: int | None = None,
+    device: str = "auto",
+    step_size: float | None = None,
+    noise_scale: float | None = None,
+    steps_per_level: int | None = None,
+    threshold: float | None = None,
+    json: Annotated[bool, Parameter(negative="")] = False,
+) -> int:
+    """Generate graphs with the model in the folder RUN.
+
+    Parameters
+    ----------
+    run
+        Folder that `graphscore train` or `GraphGenerator.save` wrote.
+    number
+        How many graphs.
+    out
+        File or folder to write; the suffix says the format (.g6, .s6, .graphml, .gml, .npz, ...).
+        RUN/samples.g6 if not given.
+    nodes
+        Number of nodes of every graph; drawn from the training graphs' sizes if not given.
+    picture
+        Also draw the first 16 graphs into this .png, .pdf or .svg file.
+    seed
+        Same seed, same graphs; the run's seed if not given.
+    device
+        auto, cpu, cuda or mps.
+    step_size
+        Langevin step size (epsilon) other than the model's.
+    noise_scale
+        Factor of the Langevin noise (epsilon_s) other than the model's.
+    steps_per_level
+        Langevin steps at each noise level other than the model's.
+    threshold
+        Entries above it become edges.
+    json
+        Print the result as JSON.
+    """
+    from graphscore.errors import SettingsError
+    from graphscore.generator import GraphGenerator
+    from graphscore.graphs import write_graphs
+    from graphscore.graphs.files import check_target
+    from graphscore.plots import check_picture, draw_comparison
+
+    if number < 1:
+        raise SettingsError(f"--number {number}: ask for at least 1 graph.")
+    target = out or run / "samples.g6"
+    check_target(target, number)
+    if picture is not None:
+        check_picture(picture)
+    generator = GraphGenerator.load(run, device=device)
+    settings = _sampling(
+        generator,
+        step_size=step_size,
+        noise_scale=noise_scale,
+        steps_per_level=steps_per_level,
+        threshold=threshold,
+    )
+    chosen = generator.settings.seed if seed is None else seed
+    started = time.perf_counter()
+    sizes = None if nodes is None else [nodes] * number
+    graphs = generator.sample(number, sizes=sizes, seed=chosen, sampling=settings)
+    seconds = time.perf_counter() - started
+    write_graphs(target, graphs)
+    if picture is not None:
+        draw_comparison({"samples": graphs[:16]}, picture)
+    record = {
+        "samples": str(target),
+        "graphs": number,
+        "seed": chosen,
+        "seconds": seconds,
+        "device": str(generator.device),
+        "sampling": settings.model_dump(),
+    }
+    if json:
+        print_json(record)
+    else:
+        print(f"{number} graphs written to {target} in {seconds:.1f} s (seed {chosen})")
+    return 0
+
+
+def _sampling(generator: GraphGenerator, **given: float | None) -> LangevinSettings:
+    changes = {name: value for name, value in given.items() if value is not None}
+    changed: LangevinSettings = generator.settings.sampling.replaced(**changes)
+    return changed

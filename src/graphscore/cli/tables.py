@@ -1,0 +1,50 @@
+"""Results as tables on standard output, or as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from graphscore.metrics import EvaluationResult
+
+
+def print_json(record: Any) -> None:
+    """Write one JSON document to standard output."""
+    print(json.dumps(record, indent=1))
+
+
+def print_table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, text: int = 1
+) -> None:
+    """Write a table whose first `text` columns are text and the others numbers."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for index, column in enumerate(columns):
+        justify: Literal["left", "right"] = "left" if index < text else "right"
+        table.add_column(column, justify=justify, overflow="fold", no_wrap=index >= text)
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+def print_evaluations(title: str, results: Mapping[str, EvaluationResult]) -> None:
+    """Write MMDs of several sets against the same reference, smaller is better."""
+    rows = []
+    for name, result in results.items():
+        novelty = "" if result.novelty is None else f"{result.novelty:.0%}"
+        distances = (result.degree, result.clustering, result.orbit, result.average)
+        rows.append(
+            [
+                name,
+                f"{result.sample_count}",
+                *(f"{value:.4f}" for value in distances),
+                f"{result.uniqueness:.0%}",
+                novelty,
+            ]
+        )
+    columns = ["", "graphs", "degree", "clustering", "orbit", "average", "unique", "novel"]
+    print_table(title, columns, rows)

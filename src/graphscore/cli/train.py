@@ -1,0 +1,174 @@
+"""`graphscore train`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from graphscore.cli.data import ReadingOptions, load
+from graphscore.cli.tables import print_json, print_table
+
+if TYPE_CHECKING:
+    from graphscore.config import RunSettings
+
+MAX_NODES = 200
+"""Memory and time grow with the square of the nodes; larger graphs want a deliberate choice."""
+
+_READING = ReadingOptions()
+
+
+def train(
+    data: str,
+    *,
+    out: Annotated[Path, Parameter(name=("--out", "-o"))],
+    resume: Annotated[bool, Parameter(negative="")] = False,
+    config: Path | None = None,
+    network: str | None = None,
+    steps: int | None = None,
+    batch_size: int | None = None,
+    learning_rate: float | None = None,
+    seed: int | None = None,
+    device: str = "auto",
+    max_seconds: float | None = None,
+    tensorboard: Annotated[bool, Parameter(negative="")] = False,
+    json: Annotated[bool, Parameter(negative="")] = False,
+    reading: ReadingOptions = _READING,
+) -> int:
+    """Learn a distribution of graphs from DATA into the run folder OUT.
+
+    Parameters
+    ----------
+    data
+        Dataset name (its training part is used), or a file or folder of graphs.
+    out
+        New folder for settings, log and checkpoints.
+    resume
+        Continue the run in OUT with the same data and settings; --steps may be larger.
+    config
+        TOML file with the sections [noise], [network], [training], [sampling]; options win over it.
+    network
+        edp-gnn (default), edp-gnn-released or gin.
+    steps
+        Optimiser steps in all.
+    batch_size
+        Graphs per step.
+    learning_rate
+        Learning rate at the start.
+    seed
+        Fixes everything random.
+    device
+        auto, cpu, cuda or mps.
+    max_seconds
+        Stop after this time with a checkpoint to resume from.
+    tensorboard
+        Also write TensorBoard scalars into OUT/tensorboard (extra 'tensorboard').
+    json
+        Print the result as JSON.
+    """
+    from graphscore.cli.interrupt import stop_requested
+    from graphscore.generator import GraphGenerator
+    from graphscore.training.tensorboard import tensorboard_writer
+
+    overrides = _overrides(
+        seed=seed, steps=steps, batch_size=batch_size, learning_rate=learning_rate
+    )
+    settings = _settings(out if resume else None, config, network, overrides)
+    limit = ReadingOptions(**{**reading.__dict__, "max_nodes": reading.max_nodes or MAX_NODES})
+    graphs = load(data, limit, split="train")
+    generator = GraphGenerator.from_settings(settings, device=device)
+    on_record = tensorboard_writer(out / "tensorboard") if tensorboard else None
+    with stop_requested(max_seconds) as stop:
+        generator.fit(
+            graphs, run=out, resume=resume, source=data, on_record=on_record, should_stop=stop
+        )
+        finished = generator.step >= settings.training.steps
+        interrupted = not finished and max_seconds is None
+    report(out, json=json)
+    if not finished:
+        print(
+            f"stopped early; continue with: graphscore train {data} --out {out} --resume",
+            file=sys.stderr,
+        )
+    return 130 if interrupted else 0
+
+
+def _overrides(
+    *,
+    seed: int | None,
+    steps: int | None,
+    batch_size: int | None,
+    learning_rate: float | None,
+) -> dict[str, Any]:
+    training = {"steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
+    chosen = {name: value for name, value in training.items() if value is not None}
+    return {**({} if seed is None else {"seed": seed}), "training": chosen}
+
+
+def _settings(
+    stored: Path | None, config: Path | None, network: str | None, overrides: dict[str, Any]
+) -> RunSettings:
+    """Defaults or the stored settings of a run, then the file, then the options."""
+    from graphscore.config import RunSettings, merge, named_network, read_config
+    from graphscore.training.checkpoint import read_document
+
+    base: dict[str, Any] = read_document(stored)["settings"] if stored is not None else {}
+    if network is not None:
+        base = {**base, "network": named_network(network).model_dump()}
+    if config is not None:
+        base = merge(base, read_config(config))
+    return RunSettings(**merge(base, overrides))
+
+
+def report(run: Path, *, json: bool) -> None:
+    """Show what a run folder holds."""
+    from graphscore.training.checkpoint import read_document
+    from graphscore.training.run_folder import RunFolder
+
+    document = read_document(run)
+    records = RunFolder(run).records()
+    last = records[-1] if records else None
+    sizes = [int(size) for size in document["sizes"]]
+    steps = document["settings"]["training"]["steps"]
+    record = {
+        "run": str(run),
+        "trained_on": document["training_graphs"]["source"],
+        "graphs": document["training_graphs"]["graphs"],
+        "nodes": [min(sizes), max(sizes)],
+        "step": document["step"],
+        "steps": steps,
+        "finished": document["step"] >= steps,
+        "loss": last["loss"] if last else None,
+        "loss_per_pair": last["per_pair"] if last else None,
+        "seconds": document["seconds"],
+        "made_with": document["made_with"],
+        "settings": document["settings"],
+        "files": sorted(path.name for path in run.iterdir() if not path.name.startswith(".")),
+    }
+    if json:
+        print_json(record)
+        return
+    loss = "" if last is None else f"{last['loss']:.2f} ({last['per_pair']:.3f} per pair)"
+    made = ", ".join(f"{name} {version}" for name, version in document["made_with"].items())
+    rows = [
+        ["trained on", f"{record['trained_on']}, {record['graphs']} graphs"],
+        ["nodes", f"{min(sizes)} to {max(sizes)}"],
+        ["steps", f"{document['step']} of {steps}"],
+        ["loss (equation 3)", loss],
+        ["training time", f"{document['seconds']:.0f} s"],
+        ["made with", made],
+        ["files", ", ".join(record["files"])],
+        *[
+            [name, ", ".join(f"{key} {_short(value)}" for key, value in part.items())]
+            for name, part in document["settings"].items()
+            if isinstance(part, dict)
+        ],
+        ["seed", str(document["settings"]["seed"])],
+    ]
+    print_table(str(run), ["", ""], rows, text=2)
+
+
+def _short(value: Any) -> str:
+    return " ".join(str(item) for item in value) if isinstance(value, list) else str(value)

@@ -1,0 +1,111 @@
+"""Graphs drawn side by side, so that a reader sees whether samples look like the data."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from graphscore.atomic import write_file
+from graphscore.errors import OutputError
+
+PALETTE = ("#2a6f97", "#e07a5f", "#81b29a", "#f2cc8f", "#6d597a", "#b56576", "#355070", "#bc6c25")
+EDGE_INSIDE, EDGE_BETWEEN = "#8d99ae", "#d62828"
+FORMATS = (".png", ".pdf", ".svg")
+
+
+def layout(graph: nx.Graph[Any]) -> dict[Any, np.ndarray]:
+    """Place nodes by their distances in the graph (Kamada and Kawai), components side by side."""
+    if graph.number_of_nodes() < 2:
+        return {node: np.zeros(2) for node in graph}
+    distances = dict(nx.all_pairs_shortest_path_length(graph))
+    widest = max(max(row.values()) for row in distances.values())
+    # Unconnected nodes have no distance; a little more than the widest keeps parts apart.
+    full = {u: {v: distances[u].get(v, widest + 1.5) for v in graph} for u in graph}
+    positions: dict[Any, np.ndarray] = nx.kamada_kawai_layout(graph, dist=full)
+    return positions
+
+
+def communities(graph: nx.Graph[Any]) -> dict[Any, int]:
+    """Return a community number per node, largest community first (greedy modularity)."""
+    if graph.number_of_edges() == 0:
+        return dict.fromkeys(graph, 0)
+    parts = nx.community.greedy_modularity_communities(graph)
+    return {node: number for number, part in enumerate(parts) for node in part}
+
+
+def draw_comparison(
+    groups: Mapping[str, Sequence[nx.Graph[Any]]],
+    path: str | os.PathLike[str],
+    *,
+    columns: int = 4,
+    rows: int = 4,
+) -> None:
+    """Draw the first graphs of each group in a block of its own and write the picture.
+
+    Nodes are coloured by community and sized by degree; edges between communities are red.
+
+    Args:
+        groups: heading and graphs of each block, left to right.
+        path: .png, .pdf or .svg.
+
+    Raises:
+        OutputError: the suffix is none of these, or the file cannot be written.
+    """
+    target = Path(path)
+    check_picture(target)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(1.15 * columns * len(groups) + 0.4, 1.15 * rows + 0.5), dpi=160)
+    FigureCanvasAgg(figure)
+    blocks = figure.subfigures(1, len(groups), squeeze=False, wspace=0.04)[0]
+    for block, (heading, graphs) in zip(blocks, groups.items()):
+        block.suptitle(heading, fontsize=11, y=0.985)
+        axes = block.subplots(rows, columns, squeeze=False)
+        block.subplots_adjust(0.02, 0.02, 0.98, 0.9, wspace=0.05, hspace=0.05)
+        for index, axis in enumerate(axes.flat):
+            axis.set_axis_off()
+            if index < len(graphs):
+                _draw(graphs[index], axis)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=target.suffix[1:].lower(), facecolor="white")
+    write_file(target, buffer.getvalue())
+
+
+def check_picture(path: str | os.PathLike[str]) -> None:
+    """Refuse a file name that does not say a known kind of picture, before long work.
+
+    Raises:
+        OutputError: its suffix is none of `FORMATS`.
+    """
+    suffix = Path(path).suffix
+    if suffix.lower() not in FORMATS:
+        raise OutputError(
+            f"{path}: cannot write a picture of kind {suffix!r}. Use one of: {', '.join(FORMATS)}."
+        )
+
+
+def _draw(graph: nx.Graph[Any], axis: Any) -> None:
+    where = layout(graph)
+    community = communities(graph)
+    inside = [edge for edge in graph.edges if community[edge[0]] == community[edge[1]]]
+    between = [edge for edge in graph.edges if community[edge[0]] != community[edge[1]]]
+    style = {"ax": axis, "width": 0.7}
+    nx.draw_networkx_edges(graph, where, edgelist=inside, edge_color=EDGE_INSIDE, **style)
+    nx.draw_networkx_edges(graph, where, edgelist=between, edge_color=EDGE_BETWEEN, **style)
+    nx.draw_networkx_nodes(
+        graph,
+        where,
+        ax=axis,
+        node_size=[8 + 2.5 * degree for _, degree in graph.degree],
+        node_color=[PALETTE[community[node] % len(PALETTE)] for node in graph],
+        linewidths=0,
+    )
+    axis.set_aspect("equal", adjustable="datalim")
+    axis.margins(0.08)

@@ -1,0 +1,48 @@
+"""The empirical distribution of the number of nodes."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from graphscore.errors import GraphDataError
+from graphscore.sampling import SizeDistribution
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def test_frequencies():
+    """Sizes are drawn as often as they occurred, to 5 standard errors, and no others."""
+    sizes = SizeDistribution.of([4, 10, 4, 4, 7, 10, 4, 4, 4, 4])
+    assert sizes.counts == {4: 7, 7: 1, 10: 2}
+    assert sizes.max_nodes == 10
+    drawn = sizes.draw(20_000, generator=generator())
+    assert drawn.dtype == torch.int64
+    assert set(drawn.tolist()) == {4, 7, 10}
+    for size, count in sizes.counts.items():
+        p = count / 10
+        error = (p * (1 - p) / len(drawn)) ** 0.5
+        assert abs((drawn == size).double().mean() - p) < 5 * error
+
+
+def test_reproducible():
+    """The generator decides, and nothing else."""
+    sizes = SizeDistribution.of(range(1, 50))
+    before = torch.get_rng_state()
+    first, again, other = (sizes.draw(30, generator=generator(s)) for s in (1, 1, 2))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+def test_counts_do_not_depend_on_the_order_of_graphs():
+    """The same graphs in another order give the same draws."""
+    one, two = SizeDistribution.of([5, 3, 5]), SizeDistribution.of(torch.tensor([3, 5, 5]))
+    assert list(one.counts.items()) == list(two.counts.items()) == [(3, 1), (5, 2)]
+
+
+def test_no_graphs_is_an_error():
+    with pytest.raises(GraphDataError, match="at least one"):
+        SizeDistribution.of([])
