@@ -45,7 +45,7 @@ def evaluate(
     drop = not keep_isolated
     results = {"samples": metrics.evaluate(generated, held_out, training=known, drop_isolated=drop)}
     if known is not None:
-        results["floor (training set)"] = metrics.evaluate(known, held_out, drop_isolated=drop)
+        results["training set"] = metrics.evaluate(known, held_out, drop_isolated=drop)
     if json:
         print_json({name: result.to_dict() for name, result in results.items()})
         return 0

@@ -324,7 +324,13 @@ class EDPGNN(nn.Module):
             sigma: (B,) standard deviation of the noise of each graph.
             node_feat: (B,N,F) features from the data, if the settings ask for them.
         """
-        features = torch.cat(self.edge_channels(adj, node_mask, sigma, node_feat), dim=-1)
-        weights = self.level_weights(sigma, adj.dtype)
-        score: Tensor = self.final(features.flatten(1, 2), weights)
-        return score.view_as(adj) * pair_mask(node_mask)
+        channels = self.edge_channels(adj, node_mask, sigma, node_feat)
+        # All channels are symmetric, so the output MLP sees each unordered pair once.
+        nodes = adj.shape[1]
+        row, column = torch.triu_indices(nodes, nodes, 1, device=adj.device)
+        upper = row * nodes + column
+        features = torch.cat([c.flatten(1, 2).index_select(1, upper) for c in channels], dim=-1)
+        score: Tensor = self.final(features, self.level_weights(sigma, adj.dtype))
+        full = adj.new_zeros(len(adj), nodes * nodes).index_copy(1, upper, score.squeeze(-1))
+        full = full.view_as(adj)
+        return (full + full.mT) * pair_mask(node_mask)

@@ -21,7 +21,7 @@ Score = Callable[[Tensor, Tensor, Tensor], Tensor]
 class LangevinSettings(Settings):
     """Step sizes and lengths of annealed Langevin dynamics."""
 
-    step_size: float = Field(default=2e-4, gt=0)
+    step_size: float = Field(default=2e-3, gt=0)
     """epsilon: the step size at the smallest sigma; alpha_i = epsilon sigma_i^2 / sigma_L^2."""
     noise_scale: float = Field(default=1.0, ge=0)
     """epsilon_s: factor of the noise of every step (appendix)."""

@@ -25,8 +25,8 @@ class Selection:
 
 def langevin_grid(
     base: LangevinSettings | None = None,
-    step_sizes: Iterable[float] = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5),
-    noise_scales: Iterable[float] = (1.0, 0.7, 0.5),
+    step_sizes: Iterable[float] = (5e-3, 2e-3, 1e-3, 5e-4, 2e-4),
+    noise_scales: Iterable[float] = (1.0, 0.9, 0.7),
 ) -> list[LangevinSettings]:
     """Return all pairs (epsilon, epsilon_s), other settings as in `base`.
 
@@ -54,7 +54,7 @@ def select(
 
     Example:
         >>> select(langevin_grid(), lambda settings: settings.step_size).best.step_size
-        5e-05
+        0.0002
     """
     trials: list[tuple[LangevinSettings, float]] = []
     for settings in candidates:

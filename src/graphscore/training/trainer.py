@@ -31,7 +31,7 @@ class TrainingSettings(Settings):
     """Adam's learning rate at the start."""
     final_learning_rate: float = Field(default=2e-5, gt=0)
     """Learning rate at the last step; it falls on a cosine in between."""
-    gradient_clip: float = Field(default=1000.0, gt=0)
+    gradient_clip: float = Field(default=100.0, gt=0)
     """Largest norm of the gradient; longer ones are scaled down to it."""
     ema_decay: float = Field(default=0.999, ge=0, lt=1)
     """Decay of the moving average of weights that sampling uses."""
