@@ -11,9 +11,12 @@ from cyclopts import Parameter
 from graphscore.cli.tables import print_evaluations, print_json
 
 DATASET = "community-small"
-STEPS = 1800
 SAMPLES = 64
-STEPS_PER_LEVEL = 300
+STEPS = 2000
+STEPS_PER_LEVEL = 200
+# A short training wants larger steps than a long one, and so does a short chain.
+LEARNING_RATE = 5e-3
+STEP_SIZE = 5e-3
 
 
 def demo(
@@ -53,7 +56,10 @@ def demo(
     from graphscore.training.checkpoint import has_checkpoint
 
     data = load_dataset(DATASET)
-    settings = RunSettings(training={"steps": steps}, sampling={"steps_per_level": steps_per_level})
+    settings = RunSettings(
+        training={"steps": steps, "learning_rate": LEARNING_RATE},
+        sampling={"steps_per_level": steps_per_level, "step_size": STEP_SIZE},
+    )
     generator = GraphGenerator.from_settings(settings, device=device)
     with stop_requested() as stop:
         generator.fit(
@@ -74,7 +80,10 @@ def demo(
     if json:
         print_json(record)
         return 0
-    title = f"MMD against the {len(data.test)} test graphs of {DATASET}; smaller is better,\nand the training set is the floor"
+    title = (
+        f"MMD against the {len(data.test)} test graphs of {DATASET}; smaller is better, "
+        "and the training set's own is the floor"
+    )
     print_evaluations(title, results)
     print(f"samples, metrics and a picture are in {out}")
     return 0
