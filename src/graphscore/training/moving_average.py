@@ -16,22 +16,25 @@ class MovingAverage:
 
     def __init__(self, network: nn.Module, decay: float) -> None:
         self.decay = decay
-        current = network.state_dict()
-        self._names = list(current)
-        self._current = list(current.values())
-        self._averages = [tensor.clone() for tensor in self._current]
+        self._current = network.state_dict()
+        self._averages = {
+            name: tensor.clone()
+            for name, tensor in self._current.items()
+            if tensor.is_floating_point()
+        }
 
     @torch.no_grad()
     def update(self, step: int) -> None:
         """Move towards the current values after optimiser step number `step` (from 1)."""
         decay = min(self.decay, (1 + step) / (10 + step))
-        torch._foreach_lerp_(self._averages, self._current, 1 - decay)
+        current = [self._current[name] for name in self._averages]
+        torch._foreach_lerp_(list(self._averages.values()), current, 1 - decay)
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return the averages under the network's names."""
-        return dict(zip(self._names, self._averages))
+        """Return the averages under the network's names; counters are the network's own."""
+        return {**self._current, **self._averages}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Continue from averages stored earlier."""
-        for name, average in zip(self._names, self._averages):
+        for name, average in self._averages.items():
             average.copy_(state[name])

@@ -1,0 +1,182 @@
+"""From a dataset to a verdict, command by command, in every format."""
+
+from __future__ import annotations
+
+import json
+
+import networkx as nx
+import pytest
+
+from graphscore.graphs import read_graphs
+
+
+def _structure(graphs):
+    return [(len(graph), sorted(map(sorted, graph.edges))) for graph in graphs]
+
+
+def test_export_train_info_sample_evaluate(place, call):
+    """Each command works on what the one before wrote, and its JSON can be parsed."""
+    exported = call("datasets", "export", "ego-small", "--split", "test", "--out", "ego.g6")
+    assert (exported.code, exported.out) == (0, "40 graphs written to ego.g6\n")
+
+    options = ("--config", "tiny.toml", "--steps", 2, "--seed", 5, "--network", "gin")
+    trained = call("train", "ego.g6", "--out", "deep/new", *options, "--json")
+    assert trained.code == 0
+    record = json.loads(trained.out)
+    assert (record["step"], record["steps"], record["finished"]) == (2, 2, True)
+    assert (record["trained_on"], record["graphs"]) == ("ego.g6", 40)
+    assert record["settings"]["seed"] == 5
+    assert record["settings"]["network"]["learnable_adjacency"] is False  # by name
+    assert record["settings"]["network"]["channels"] == [2]  # the file over the name
+    assert "training 2/2" in trained.err  # progress stays out of the JSON
+    assert json.loads((place / "deep/new/settings.json").read_text()) == record["settings"]
+
+    shown = json.loads(call("info", "deep/new", "--json").out)
+    assert shown == record
+    assert shown["nodes"] == [4, 17]
+
+    arguments = ("--number", 3, "--out", "made/samples.g6", "--picture", "made/samples.png")
+    sampled = json.loads(call("sample", "deep/new", *arguments, "--json").out)
+    assert (sampled["graphs"], sampled["seed"]) == (3, 5)
+    assert sampled["sampling"]["steps_per_level"] == 2
+    assert len(read_graphs("made/samples.g6")) == 3
+    assert (place / "made/samples.png").read_bytes().startswith(b"\x89PNG")
+
+    judged = call(
+        *("evaluate", "made/samples.g6", "--reference", "ego-small"),
+        *("--training", "ego.g6", "--json"),
+    )
+    results = json.loads(judged.out)
+    assert set(results) == {"samples", "training set"}
+    samples = results["samples"]
+    assert (samples["sample_count"], samples["reference_count"]) == (3, 40)
+    assert 0 <= samples["novelty"] <= 1
+    assert results["training set"]["average"] == 0  # ego.g6 is the reference itself
+
+
+def test_results_are_readable_without_json(place, call):
+    """Tables name what they show."""
+    assert "trained on" in call("train", "graphs.g6", *_TINY, "--out", "new").out
+    assert "equation 3" in call("info", "run").out
+    written = call("sample", "run", "--number", 2).out
+    assert "2 graphs written to run/samples.g6" in written
+    table = call("evaluate", "run/samples.g6", "-r", "graphs.g6", "--keep-isolated").out
+    assert "isolated nodes kept" in table
+    assert "orbit" in table
+    assert "community-small" in call("datasets").out
+    assert {"ego-small", "protein"} <= {d["name"] for d in json.loads(call("datasets", "--json").out)}
+
+
+_TINY = ("--config", "tiny.toml", "--steps", 2)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["x.g6", "x.s6", "x.npz", "x.g6.gz", "x.graphml", "x.gml", "x.gml.gz", "x.edges"],
+)
+def test_samples_are_the_same_in_every_format(place, call, name):
+    """What is written reads back as the graphs that the seed gives."""
+    assert call("sample", "run", "-n", 3, "--seed", 7, "--out", name).code == 0
+    generated = read_graphs(place / name)
+    assert call("sample", "run", "-n", 3, "--seed", 7, "--out", "again.g6").code == 0
+    assert _structure(generated) == _structure(read_graphs("again.g6"))
+    assert (place / name).is_dir() == ("graphml" in name or "gml" in name or "edges" in name)
+
+
+@pytest.mark.parametrize("command", [("sample", "run", "-n", 3), ("datasets", "export", "ego-small")])
+def test_tu_folders_can_be_written(place, call, command):
+    """The suffix cannot say TU, so --format does, as messages about formats promise."""
+    outcome = call(*command, "--out", "tu", "--format", "tu")
+    assert outcome.code == 0, outcome.err
+    assert (place / "tu/tu_A.txt").is_file()
+    assert len(read_graphs(place / "tu")) >= 3
+
+
+def test_one_graph_needs_no_folder(place, call):
+    assert call("sample", "run", "-n", 1, "--out", "one.gml", "--nodes", 5).code == 0
+    assert nx.read_gml(place / "one.gml").number_of_nodes() == 5
+
+
+def test_sampling_again_replaces_samples_and_follows_the_seed(place, call):
+    """The run's own seed is the default; another seed gives other graphs."""
+    contents = []
+    for seed in ((), ("--seed", 0), ("--seed", 1)):
+        assert call("sample", "run", "-n", 8, *seed).code == 0
+        contents.append((place / "run/samples.g6").read_bytes())
+    assert contents[0] == contents[1] != contents[2]
+
+
+def test_sampling_options_reach_the_sampler(place, call):
+    options = ("--step-size", 1e-5, "--noise-scale", 0.5, "--steps-per-level", 1)
+    outcome = call("sample", "run", "-n", 2, *options, "--threshold", 0.9, "--json")
+    assert json.loads(outcome.out)["sampling"] == {
+        "step_size": 1e-5,
+        "noise_scale": 0.5,
+        "steps_per_level": 1,
+        "threshold": 0.9,
+    }
+
+
+def test_options_win_over_the_file(place, call):
+    """And the file wins over defaults."""
+    (place / "more.toml").write_text((place / "tiny.toml").read_text() + "\n[noise]\nsigmas=[1, 0.1]")
+    outcome = call(
+        *("train", "graphs.g6", "--out", "new", "--config", "more.toml", "--steps", 2),
+        *("--batch-size", 3, "--learning-rate", 0.01, "--json"),
+    )
+    settings = json.loads(outcome.out)["settings"]
+    assert settings["training"]["batch_size"] == 3
+    assert settings["training"]["learning_rate"] == 0.01
+    assert settings["noise"]["sigmas"] == [1, 0.1]
+
+
+@pytest.mark.parametrize("part", ["train", "val", "test"])
+def test_datasets_have_parts_on_the_command_line(place, call, part):
+    """NAME:PART means that part, for every command that reads graphs."""
+    outcome = call("evaluate", f"ego-small:{part}", "-r", "graphs.g6", "--json")
+    expected = {"train": 160, "val": 32, "test": 40}[part]
+    assert json.loads(outcome.out)["samples"]["sample_count"] == expected
+
+
+def test_another_draw_of_a_seeded_dataset(place, call):
+    for seed in (0, 1):
+        call("datasets", "export", "lobster", "--out", f"{seed}.g6", "--seed", seed)
+    assert (place / "0.g6").read_bytes() != (place / "1.g6").read_bytes()
+
+
+def test_tensorboard_scalars_are_written_beside_the_run(place, call):
+    pytest.importorskip("tensorboard")
+    outcome = call("train", "graphs.g6", "--out", "new", *_TINY, "--tensorboard")
+    assert outcome.code == 0, outcome.err
+    assert list((place / "new/tensorboard").glob("events.out.tfevents*"))
+
+
+@pytest.mark.parametrize(
+    ("flag", "repair"),
+    [
+        ("--undirected", "made undirected in 1 of 1 graphs"),
+        ("--drop-self-loops", "self-loops dropped in 1 of 1 graphs"),
+        ("--largest-component", "reduced to largest component in 1 of 1 graphs"),
+    ],
+)
+def test_repairs_are_made_on_request_and_counted(place, call, flag, repair):
+    kinds = {
+        "--undirected": nx.DiGraph([(0, 1), (1, 2)]),
+        "--drop-self-loops": nx.Graph([(0, 1), (1, 1)]),
+        "--largest-component": nx.Graph([(0, 1), (1, 2), (3, 4)]),
+    }
+    nx.write_gml(kinds[flag], place / "odd.gml")
+    outcome = call("train", "odd.gml", "--out", "new", *_TINY, flag, "--json")
+    assert outcome.code == 0, outcome.err
+    assert f"odd.gml: {repair}" in outcome.err
+    assert json.loads(outcome.out)["graphs"] == 1
+
+
+def test_resume_goes_on_to_more_steps(place, call):
+    """Settings are taken from the run; the log holds every step once."""
+    outcome = call("train", "graphs.g6", "--out", "run", "--resume", "--steps", 6, "--json")
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["step"] == 6
+    log = [json.loads(line) for line in (place / "run/log.jsonl").read_text().splitlines()]
+    assert [record["step"] for record in log] == [1, 2, 3, 4, 5, 6]
+    assert json.loads((place / "run/settings.json").read_text())["training"]["steps"] == 6
