@@ -38,8 +38,8 @@ from graphscore.training.checkpoint import read_checkpoint, write_checkpoint
 from graphscore.training.run_folder import RunFolder
 from graphscore.version import __version__
 
-GRAPHS_PER_CHUNK = 256
-"""Graphs sampled at a time, sorted by size so that little padding is computed."""
+PAIRS_PER_CHUNK = {"cpu": 100_000, "cuda": 4_000_000, "mps": 1_000_000}
+"""Pairs of nodes sampled at a time: enough to keep the device busy, and fitting its memory."""
 
 Graphs = Iterable[Any] | GraphBatch
 
@@ -296,7 +296,7 @@ class GraphGenerator:
             drawn = torch.tensor(list(sizes))
         order = torch.argsort(drawn, stable=True)
         settings = sampling or self.settings.sampling
-        chunks = torch.split(order, GRAPHS_PER_CHUNK)
+        chunks = _chunks(drawn, order, PAIRS_PER_CHUNK.get(self.device.type, 100_000))
         graphs: dict[int, nx.Graph[Any]] = {}
         calls = len(self.settings.noise.sigmas) * settings.steps_per_level
         with progress("sampling", calls * len(chunks), enabled=self.show_progress) as update:
@@ -404,6 +404,16 @@ class GraphGenerator:
         made._description = document["training_graphs"]
         made.step = document["step"]
         return made
+
+
+def _chunks(sizes: Tensor, order: Tensor, pairs: int) -> list[Tensor]:
+    """Cut graphs ordered by rising size into chunks of at most `pairs` padded pairs each."""
+    chunks: list[list[int]] = [[]]
+    for index in order.tolist():
+        if chunks[-1] and (len(chunks[-1]) + 1) * int(sizes[index]) ** 2 > pairs:
+            chunks.append([])
+        chunks[-1].append(index)
+    return [torch.tensor(chunk) for chunk in chunks]
 
 
 def _advance(update: Update, before: int, done: int, _: Tensor) -> None:

@@ -1,5 +1,3 @@
 """The version of the package, in one place."""
 
-from importlib.metadata import version
-
-__version__ = version("graphscore")
+__version__ = "0.1.0"

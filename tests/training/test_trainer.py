@@ -163,7 +163,7 @@ class Overflowing(torch.nn.Module):
 
 def test_weights_that_are_not_finite_end_training():
     """A last step with finite loss and gradient can still overflow a weight."""
-    settings = TrainingSettings(steps=1, learning_rate=1e37)
+    settings = TrainingSettings(steps=1, learning_rate=2e37)
     trainer = Trainer(Overflowing(), small_data(), SIGMAS, settings, seed=0)
     records = []
     with pytest.raises(TrainingError):
@@ -305,7 +305,8 @@ def test_average_follows_the_weights():
     network.load_state_dict(trainer.average.state_dict())
     assert torch.equal(network.final.last.weight, state[f"average.{name}"])
     norm = "edge_mlps.0.norms.0.running_mean"
-    assert torch.equal(network.state_dict()[norm], state[f"model.{norm}"])
+    assert torch.equal(network.state_dict()[norm], state[f"average.{norm}"])
+    assert not torch.equal(state[f"average.{norm}"], state[f"model.{norm}"])
 
 
 def test_restoring_something_else_is_an_error():
