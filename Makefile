@@ -31,7 +31,8 @@ types: setup
 	$(BIN)/mypy
 
 unit: setup
-	$(BIN)/pytest --quiet --numprocesses 2
+	# One thread each: two processes with two threads would fight over two cores.
+	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet --numprocesses 2
 
 bench: setup
 	$(BIN)/python benchmarks/bench_network.py --json results/benchmark_network.json

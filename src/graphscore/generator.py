@@ -7,6 +7,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -42,6 +43,18 @@ PAIRS_PER_CHUNK = {"cpu": 100_000, "cuda": 4_000_000, "mps": 1_000_000}
 """Pairs of nodes sampled at a time: enough to keep the device busy, and fitting its memory."""
 
 Graphs = Iterable[Any] | GraphBatch
+
+
+@dataclass(frozen=True)
+class _Model:
+    """What belongs together: weights, the graphs they come from, and how far they were trained."""
+
+    network: EDPGNN
+    sizes: SizeDistribution
+    origin: dict[str, Any]
+    step: int
+    seconds: float
+    graphs: list[nx.Graph[Any]] | None = None
 
 
 class GraphGenerator:
@@ -84,11 +97,7 @@ class GraphGenerator:
         self.settings = RunSettings(seed=seed, **given)
         self.device = resolve_device(device)
         self.show_progress = show_progress
-        self.step = 0
-        self._network: EDPGNN | None = None
-        self._sizes: SizeDistribution | None = None
-        self._training_graphs: list[nx.Graph[Any]] | None = None
-        self._description: dict[str, Any] = {}
+        self._model: _Model | None = None
         self._draws = 0
 
     @classmethod
@@ -138,35 +147,39 @@ class GraphGenerator:
                 f"{self.settings.network.node_feat_dim}. Set it to 0, or train with "
                 "graphscore.training.Trainer on a GraphBatch with node features."
             )
-        self._sizes = SizeDistribution.of(data.sizes.tolist())
-        self._training_graphs = list(clean)
-        self._description = {
-            "source": source,
-            "graphs": len(data),
-            "sha256": _fingerprint(data),
-        }
         network = self._make_network()
-        sigmas = self.settings.noise.sigmas
         trainer = Trainer(
             network,
             data,
-            sigmas,
+            self.settings.noise.sigmas,
             self.settings.training,
             seed=self.settings.seed,
             device=self.device,
         )
-        folder = RunFolder(run) if run is not None else None
+        sizes = SizeDistribution.of(data.sizes.tolist())
+        origin = {"source": source, "graphs": len(data), "sha256": _fingerprint(data)}
+
+        def model() -> _Model:
+            return _Model(network, sizes, origin, trainer.step, trainer.seconds, list(clean))
+
+        folder = None if run is None else RunFolder(run)
         if resume:
             if folder is None:
                 raise SettingsError("resume needs the folder of the run: fit(..., run=FOLDER).")
-            self._restore(trainer, folder)
+            self._restore(trainer, folder, origin)
         elif folder is not None:
             folder.start(self.settings.model_dump(mode="json"))
-            self._write_run(folder, trainer)
-        self._run(trainer, folder, checkpoint_seconds, on_record, should_stop)
+
+        def checkpoint() -> None:
+            if folder is not None:
+                folder.checkpoint(trainer.step, self._document(model()), trainer.state())
+
+        if not resume:
+            checkpoint()
+        self._run(trainer, folder, checkpoint, checkpoint_seconds, on_record, should_stop)
         network.load_state_dict(trainer.average.state_dict())
-        self._network = network.eval()
-        self.step = trainer.step
+        network.eval()
+        self._model = model()
         return self
 
     def _make_network(self) -> EDPGNN:
@@ -178,6 +191,7 @@ class GraphGenerator:
         self,
         trainer: Trainer,
         folder: RunFolder | None,
+        checkpoint: Callable[[], None],
         checkpoint_seconds: float,
         on_record: Callable[[TrainingRecord], None] | None,
         should_stop: Callable[[], bool],
@@ -192,23 +206,21 @@ class GraphGenerator:
                 update(record.step, f"loss {record.loss:.2f} ({record.per_pair:.3f} per pair)")
                 if folder is not None:
                     folder.append(record.to_dict())
-                    ended = record.step >= steps or should_stop()
-                    if ended or time.monotonic() - written >= checkpoint_seconds:
-                        self._write_run(folder, trainer)
-                        written = time.monotonic()
+                ended = record.step >= steps or should_stop()
+                if ended or time.monotonic() - written >= checkpoint_seconds:
+                    checkpoint()
+                    written = time.monotonic()
                 if on_record is not None:
                     on_record(record)
 
             trainer.run(on_record=record_step, should_stop=should_stop)
 
-    def _document(self, seconds: float) -> dict[str, Any]:
-        if self._sizes is None:
-            raise GraphscoreError("this generator has not been trained: call fit or load first.")
+    def _document(self, model: _Model) -> dict[str, Any]:
         return {
             "settings": self.settings.model_dump(mode="json"),
-            "sizes": {str(size): count for size, count in self._sizes.counts.items()},
-            "training_graphs": self._description,
-            "seconds": seconds,
+            "sizes": {str(size): count for size, count in model.sizes.counts.items()},
+            "training_graphs": model.origin,
+            "seconds": model.seconds,
             "made_with": {
                 "graphscore": __version__,
                 "torch": torch.__version__,
@@ -217,29 +229,30 @@ class GraphGenerator:
             },
         }
 
-    def _write_run(self, folder: RunFolder, trainer: Trainer) -> None:
-        folder.checkpoint(trainer.step, self._document(trainer.seconds), trainer.state())
-
-    def _restore(self, trainer: Trainer, folder: RunFolder) -> None:
-        document, tensors = folder.resume()
-        stored = RunSettings(**document["settings"])
-        changed = _changes(stored, self.settings)
+    def _restore(self, trainer: Trainer, folder: RunFolder, origin: dict[str, Any]) -> None:
+        document, tensors = folder.read()
+        changed = _changes(RunSettings(**document["settings"]), self.settings)
         if changed:
             raise CheckpointError(
                 f"{folder.path}: was started with other settings ({'; '.join(changed)}). "
                 "Continue with the same ones, or start a new run."
             )
-        if document["training_graphs"]["sha256"] != self._description["sha256"]:
+        before = document["training_graphs"]
+        if before["sha256"] != origin["sha256"]:
             raise CheckpointError(
                 f"{folder.path}: was started on other graphs "
-                f"({document['training_graphs']['source']}, "
-                f"{document['training_graphs']['graphs']} graphs). "
+                f"({before['source']}, {before['graphs']} graphs). "
                 "Continue with the same ones, or start a new run."
             )
         trainer.restore(tensors, step=document["step"], seconds=document["seconds"])
-        folder.write_settings(self.settings.model_dump(mode="json"))
+        folder.resume(document["step"], self.settings.model_dump(mode="json"))
 
     # ------------------------------------------------------------------ sampling
+
+    def _trained(self) -> _Model:
+        if self._model is None:
+            raise GraphscoreError("this generator has not been trained: call fit or load first.")
+        return self._model
 
     @property
     def network(self) -> EDPGNN:
@@ -248,16 +261,17 @@ class GraphGenerator:
         Raises:
             GraphscoreError: there is none yet.
         """
-        if self._network is None:
-            raise GraphscoreError("this generator has not been trained: call fit or load first.")
-        return self._network
+        return self._trained().network
 
     @property
     def sizes(self) -> SizeDistribution:
         """Numbers of nodes of the training graphs."""
-        if self._sizes is None:
-            raise GraphscoreError("this generator has not been trained: call fit or load first.")
-        return self._sizes
+        return self._trained().sizes
+
+    @property
+    def step(self) -> int:
+        """Optimiser steps that the model was trained for; 0 before training."""
+        return 0 if self._model is None else self._model.step
 
     def sample(
         self,
@@ -282,16 +296,17 @@ class GraphGenerator:
         """
         if number < 1:
             raise SettingsError(f"cannot sample {number} graphs; ask for at least 1.")
+        if sizes is not None and (len(sizes) != number or min(sizes) < 1):
+            raise SettingsError(
+                f"sizes must hold {number} numbers of nodes of at least 1, got {list(sizes)[:10]}."
+            )
+        distribution = self._trained().sizes
         stream: tuple[str | int, ...] = ("sampling",)
         if seed is None:
             self._draws += 1
             seed, stream = self.settings.seed, ("sampling", self._draws)
         if sizes is None:
-            drawn = self.sizes.draw(number, generator=torch_generator(seed, *stream, "sizes"))
-        elif len(sizes) != number or min(sizes) < 1:
-            raise SettingsError(
-                f"sizes must hold {number} numbers of nodes of at least 1, got {list(sizes)[:10]}."
-            )
+            drawn = distribution.draw(number, generator=torch_generator(seed, *stream, "sizes"))
         else:
             drawn = torch.tensor(list(sizes))
         order = torch.argsort(drawn, stable=True)
@@ -339,6 +354,9 @@ class GraphGenerator:
             number: graphs sampled for each candidate.
             candidates: settings to try, a grid around the usual ones if not given.
         """
+        self._trained()
+        if number < 1:
+            raise SettingsError(f"cannot judge {number} samples; ask for at least 1.")
         reference = prepare_graphs(validation, source="validation graphs")
         tried = candidates or langevin_grid(self.settings.sampling)
         selection = select(
@@ -363,8 +381,8 @@ class GraphGenerator:
             Degree, clustering and orbit MMD, uniqueness, and novelty if trained in this process.
         """
         held_out = prepare_graphs(reference, source="reference graphs")
-        samples = self.sample(number or len(held_out), seed=seed)
-        return evaluate(samples, held_out, training=self._training_graphs)
+        samples = self.sample(len(held_out) if number is None else number, seed=seed)
+        return evaluate(samples, held_out, training=self._trained().graphs)
 
     # ------------------------------------------------------------------ keeping
 
@@ -375,8 +393,9 @@ class GraphGenerator:
             GraphscoreError: there is nothing to save yet.
             OutputError: the folder cannot be written.
         """
-        tensors = {f"average.{name}": t for name, t in self.network.state_dict().items()}
-        write_checkpoint(Path(path), self.step, self._document(0.0), tensors)
+        model = self._trained()
+        tensors = {f"average.{name}": t for name, t in model.network.state_dict().items()}
+        write_checkpoint(Path(path), model.step, self._document(model), tensors)
 
     @classmethod
     def load(
@@ -399,10 +418,13 @@ class GraphGenerator:
             raise CheckpointError(
                 f"{path}: the weights do not fit the settings beside them: {error}"
             ) from None
-        made._network = network.to(made.device).eval()
-        made._sizes = SizeDistribution({int(n): c for n, c in document["sizes"].items()})
-        made._description = document["training_graphs"]
-        made.step = document["step"]
+        made._model = _Model(
+            network.to(made.device).eval(),
+            SizeDistribution({int(size): count for size, count in document["sizes"].items()}),
+            document["training_graphs"],
+            document["step"],
+            document["seconds"],
+        )
         return made
 
 

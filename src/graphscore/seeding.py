@@ -24,7 +24,8 @@ def derive_seed(seed: int, *stream: str | int) -> int:
     >>> derive_seed(0, "noise", 1) == derive_seed(0, "noise", 2)
     False
     """
-    digest = hashlib.sha256(repr((int(seed), *stream)).encode()).digest()
+    names = tuple(part if isinstance(part, str) else int(part) for part in stream)
+    digest = hashlib.sha256(repr((int(seed), *names)).encode()).digest()
     return int.from_bytes(digest[:8], "little") >> 1
 
 

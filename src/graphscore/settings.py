@@ -24,6 +24,10 @@ class Settings(BaseModel):
         except ValidationError as error:
             raise SettingsError(_describe(error, type(self))) from None
 
+    # pydantic calls an overridden __init__ for nested models too, and their errors would then lose
+    # the path; this mark, which pydantic puts on its own, says that validation may go around it.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
     def replaced(self, **changes: Any) -> Any:
         """Return a copy with some fields changed, validated like a new one."""
         return type(self)(**{**self.model_dump(), **changes})

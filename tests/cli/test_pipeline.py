@@ -64,7 +64,9 @@ def test_results_are_readable_without_json(place, call):
     assert "isolated nodes kept" in table
     assert "orbit" in table
     assert "community-small" in call("datasets").out
-    assert {"ego-small", "protein"} <= {d["name"] for d in json.loads(call("datasets", "--json").out)}
+    assert {"ego-small", "protein"} <= {
+        d["name"] for d in json.loads(call("datasets", "--json").out)
+    }
 
 
 _TINY = ("--config", "tiny.toml", "--steps", 2)
@@ -83,7 +85,9 @@ def test_samples_are_the_same_in_every_format(place, call, name):
     assert (place / name).is_dir() == ("graphml" in name or "gml" in name or "edges" in name)
 
 
-@pytest.mark.parametrize("command", [("sample", "run", "-n", 3), ("datasets", "export", "ego-small")])
+@pytest.mark.parametrize(
+    "command", [("sample", "run", "-n", 3), ("datasets", "export", "ego-small")]
+)
 def test_tu_folders_can_be_written(place, call, command):
     """The suffix cannot say TU, so --format does, as messages about formats promise."""
     outcome = call(*command, "--out", "tu", "--format", "tu")
@@ -119,7 +123,9 @@ def test_sampling_options_reach_the_sampler(place, call):
 
 def test_options_win_over_the_file(place, call):
     """And the file wins over defaults."""
-    (place / "more.toml").write_text((place / "tiny.toml").read_text() + "\n[noise]\nsigmas=[1, 0.1]")
+    (place / "more.toml").write_text(
+        (place / "tiny.toml").read_text() + "\n[noise]\nsigmas=[1, 0.1]"
+    )
     outcome = call(
         *("train", "graphs.g6", "--out", "new", "--config", "more.toml", "--steps", 2),
         *("--batch-size", 3, "--learning-rate", 0.01, "--json"),

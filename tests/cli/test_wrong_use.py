@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import shutil
+import sys
 import urllib.error
 import urllib.request
 
 import networkx as nx
 import pytest
 
-TRAIN = ["train", "graphs.g6", "--out", "new", "--config", "tiny.toml", "--steps", "2"]
-SAMPLE = ["sample", "run", "--number", "2"]
+FIT = ["train", "graphs.g6", "--out", "new", "--config", "tiny.toml"]
+TRAIN = [*FIT, "--steps", "2"]
+SAMPLE = ["sample", "run", "--steps-per-level", "1"]
 RESUME = ["train", "graphs.g6", "--out", "run", "--resume"]
 
 
@@ -21,10 +22,10 @@ RESUME = ["train", "graphs.g6", "--out", "run", "--resume"]
         pytest.param(["trian"], ["trian", "Did you mean", "train", "--help"], id="command"),
         pytest.param([*TRAIN, "--stps", "2"], ["--stps", "Did you mean --steps"], id="option"),
         pytest.param(["train", "graphs.g6"], ["--out", "requires"], id="no out"),
-        pytest.param(["train", "--out", "new"], ["DATA", "requires"], id="no data"),
+        pytest.param(["train", "--out", "new"], ["data", "requires"], id="no data"),
         pytest.param(["evaluate", "graphs.g6"], ["--reference", "requires"], id="no reference"),
-        pytest.param([*TRAIN, "--steps", "many"], ["--steps", "many"], id="no number"),
-        pytest.param([*TRAIN, "--steps", "0"], ["steps", "0", "greater than"], id="no steps"),
+        pytest.param([*FIT, "--steps", "many"], ["--steps", "many"], id="no number"),
+        pytest.param([*FIT, "--steps", "0"], ["steps", "0", "greater than"], id="no steps"),
         pytest.param([*TRAIN, "--seed", "-1"], ["seed", "-1", "greater than"], id="seed"),
         pytest.param([*TRAIN, "--learning-rate", "nan"], ["learning_rate", "nan"], id="nan"),
         pytest.param([*TRAIN, "--network", "gim"], ["'gim'", "edp-gnn", "gin"], id="network"),
@@ -75,7 +76,7 @@ RESUME = ["train", "graphs.g6", "--out", "run", "--resume"]
             ["train", "missing.g6", "--out", "new"], ["missing.g6", "no such file"], id="file"
         ),
         pytest.param(
-            ["evaluate", "x" * 300, "-r", "ego-small"], ["xxx", "name too long"], id="long name"
+            ["evaluate", "x" * 300, "-r", "ego-small"], ["xxx", "neither a file"], id="long name"
         ),
     ],
 )
@@ -113,7 +114,7 @@ def test_bad_graph_files(place, refused, command, name, content, words):
 def test_graphs_that_would_need_a_repair(place, refused, graph, words):
     """Nothing is repaired in silence: the message names the file and the flag."""
     nx.write_gml(graph, place / "odd.gml")
-    refused(["train", "odd.gml", "--out", "new"], "odd.gml", *words)
+    refused([TRAIN[0], "odd.gml", *TRAIN[2:]], "odd.gml", *words)
 
 
 @pytest.mark.parametrize(
@@ -121,8 +122,10 @@ def test_graphs_that_would_need_a_repair(place, refused, graph, words):
     [
         pytest.param("[training]\nstps = 3", ["'training.stps'", "'steps'"], id="unknown key"),
         pytest.param("[trainig]\nsteps = 3", ["'trainig'", "'training'"], id="unknown section"),
-        pytest.param("[training]\nsteps = 'many'", ["'training.steps'", "'many'"], id="type"),
-        pytest.param("[noise]\nsigmas = [0.1, 1]", ["'noise.sigmas'", "largest first"], id="ladder"),
+        pytest.param("[training]\nema_decay = 'a'", ["'training.ema_decay'", "'a'"], id="type"),
+        pytest.param(
+            "[noise]\nsigmas = [0.1, 1]", ["'noise.sigmas'", "largest first"], id="ladder"
+        ),
         pytest.param("training = 3", ["'training'", "3"], id="value for a section"),
         pytest.param("[training\nsteps = 3", ["not valid TOML", "line 1"], id="not TOML"),
     ],
@@ -130,7 +133,8 @@ def test_graphs_that_would_need_a_repair(place, refused, graph, words):
 def test_bad_configuration_files(place, refused, content, words):
     """The file and the key are named, with the nearest known key."""
     (place / "bad.toml").write_text(content)
-    refused(["train", "graphs.g6", "--out", "new", "--config", "bad.toml"], "bad.toml", *words)
+    arguments = ["train", "graphs.g6", "--out", "new", "--config", "bad.toml", "--batch-size", "1"]
+    refused([*arguments, "--steps", "1"], "bad.toml", *words)
 
 
 def test_missing_configuration_file(refused):
@@ -184,7 +188,9 @@ def _newer(path):
     ("damage", "pattern", "words"),
     [
         pytest.param(_cut, "*.safetensors", ["truncated", "train again"], id="cut tensors"),
-        pytest.param(_edit_tensors, "*.safetensors", ["changed after", "copy"], id="edited tensors"),
+        pytest.param(
+            _edit_tensors, "*.safetensors", ["changed after", "copy"], id="edited tensors"
+        ),
         pytest.param(
             lambda path: path.unlink(), "*.safetensors", ["No such file", "copy"], id="no tensors"
         ),
@@ -215,13 +221,17 @@ def test_outputs_in_the_way(place, refused):
     (place / "full.graphml/1.graphml").write_text("mine")
     (place / "file.gml").write_text("mine")
     (place / "folder.g6").mkdir()
-    (place / "folder.png").mkdir()
     refused([*SAMPLE, "--out", "full.graphml"], "full.graphml", "not empty", "new folder")
     refused([*SAMPLE, "--out", "file.gml"], "file.gml", "a file of that name exists")
     refused([*SAMPLE, "--out", "folder.g6"], "folder.g6", "a folder of that name exists")
-    refused([*SAMPLE, "--out", "x.g6", "--picture", "folder.png"], "folder.png")
     export = ["datasets", "export", "ego-small", "--out"]
     refused([*export, "full.graphml"], "full.graphml", "not empty")
+
+
+def test_a_picture_in_the_way_is_noticed_before_sampling(place, refused):
+    """Neither the samples nor the picture are written."""
+    (place / "folder.png").mkdir()
+    refused([*SAMPLE, "--out", "x.g6", "--picture", "folder.png"], "folder.png")
 
 
 def test_protein_without_its_files_and_without_network(place, refused, tmp_path, monkeypatch):
@@ -244,7 +254,7 @@ def test_protein_without_its_files_and_without_network(place, refused, tmp_path,
 
 def test_tensorboard_that_is_not_installed(place, refused, monkeypatch):
     for name in ("tensorboard", "torch.utils.tensorboard"):
-        monkeypatch.setitem(__import__("sys").modules, name, None)
+        monkeypatch.setitem(sys.modules, name, None)
     refused([*TRAIN, "--tensorboard"], "'tensorboard'", "pip install 'graphscore[tensorboard]'")
 
 
@@ -252,4 +262,3 @@ def test_a_refused_training_can_be_corrected_in_place(place, refused, call):
     """A first try that was refused does not occupy the folder."""
     refused([*TRAIN, "--max-nodes", "5"], "--max-nodes 6")
     assert call(*TRAIN, "--max-nodes", "6").code == 0
-    shutil.rmtree(place / "new")

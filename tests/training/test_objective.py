@@ -104,7 +104,7 @@ def test_known_optimum_for_independent_edges():
 )
 def test_any_change_of_the_optimum_is_worse(change):
     """On the same graphs and noise every perturbed score has a larger loss at every level."""
-    batch = bernoulli_graphs(20_000, 5)
+    batch = bernoulli_graphs(8000, 5)
 
     def changed(adj, node_mask, sigma, node_feat):
         score = bernoulli_score(adj, node_mask, sigma)

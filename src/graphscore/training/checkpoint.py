@@ -36,18 +36,21 @@ def write_checkpoint(
         document: whatever else is to be kept, JSON-able.
         tensors: by name.
     """
-    payload = save_tensors({name: t.detach().cpu().contiguous() for name, t in tensors.items()})
+    # Copies, because the format refuses tensors that share memory.
+    copies = {name: t.detach().to("cpu", copy=True).contiguous() for name, t in tensors.items()}
+    payload = save_tensors(copies)
     # The digest is part of the name: a file that an earlier document points to is never replaced.
     digest = hashlib.sha256(payload).hexdigest()
     name = f"checkpoint-{step:08d}-{digest[:8]}.safetensors"
     write_file(folder / name, payload)
     body = {
+        **document,
         "format": "graphscore checkpoint",
         "version": VERSION,
         "step": step,
-        **document,
         "tensors": {"file": name, "bytes": len(payload), "sha256": digest},
     }
+    body = json.loads(json.dumps(body))  # as it will be read: keys of JSON objects are strings
     body["digest"] = _digest(body)
     write_file(folder / DOCUMENT, (json.dumps(body, indent=1) + "\n").encode())
     for path in folder.glob("checkpoint-*.safetensors"):

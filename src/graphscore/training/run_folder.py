@@ -42,17 +42,17 @@ class RunFolder:
             raise OutputError(
                 f"{self.path}: exists and is not an empty folder. Give a new folder for the run."
             )
-        self.write_settings(settings)
+        self._write_settings(settings)
         write_file(self.path / LOG, b"")
 
-    def write_settings(self, settings: dict[str, Any]) -> None:
+    def _write_settings(self, settings: dict[str, Any]) -> None:
         write_file(self.path / SETTINGS, (json.dumps(settings, indent=1) + "\n").encode())
 
-    def resume(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
-        """Read the checkpoint and cut the log back to it.
+    def read(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """Read a checkpoint that training can continue from.
 
         Raises:
-            CheckpointError: there is none, or it is damaged.
+            CheckpointError: there is none, it is damaged, or it is a model without training state.
         """
         document, tensors = read_checkpoint(self.path)
         if not any(name.startswith("adam.") for name in tensors) and document["step"]:
@@ -60,10 +60,14 @@ class RunFolder:
                 f"{self.path}: holds a model without its training state, so training cannot "
                 "continue. Give the folder of the run itself."
             )
-        kept = [r for r in self.records() if r["step"] <= document["step"]]
+        return document, tensors
+
+    def resume(self, step: int, settings: dict[str, Any]) -> None:
+        """Cut the log back to `step`, where training continues, and store the settings."""
+        kept = [record for record in self.records() if record["step"] <= step]
         lines = "".join(json.dumps(record) + "\n" for record in kept)
         write_file(self.path / LOG, lines.encode())
-        return document, tensors
+        self._write_settings(settings)
 
     def append(self, record: dict[str, Any]) -> None:
         """Add one record to the log."""

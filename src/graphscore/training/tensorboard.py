@@ -19,9 +19,12 @@ def tensorboard_writer(folder: str | os.PathLike[str]) -> Callable[[TrainingReco
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise MissingExtraError("tensorboard", "tensorboard", "Writing TensorBoard logs") from None
-    writer = SummaryWriter(str(folder))
+    writer: SummaryWriter | None = None
 
     def write(record: TrainingRecord) -> None:
+        nonlocal writer
+        # Made late: a run folder must be empty when the run starts.
+        writer = writer or SummaryWriter(str(folder))
         for name in ("loss", "per_pair", "gradient_norm", "learning_rate"):
             writer.add_scalar(name, getattr(record, name), record.step)
         for level, value in enumerate(record.per_level):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from graphscore.errors import CheckpointError, TrainingError
+from graphscore.errors import CheckpointError, GraphDataError, TrainingError
 from graphscore.graphs.batch import GraphBatch
 from graphscore.seeding import torch_generator
 from graphscore.settings import Settings
@@ -90,6 +91,8 @@ class Trainer:
         seed: int,
         device: torch.device | str = "cpu",
     ) -> None:
+        if not len(data):
+            raise GraphDataError("no graphs to train on; give at least one.")
         self.network = network.to(device).train()
         self.data = data.to(device)
         self.settings = settings
@@ -212,14 +215,18 @@ class Trainer:
             part, _, rest = name.partition(".")
             parts.setdefault(part, {})[rest] = tensor
         adam: dict[int, dict[str, Tensor]] = {}
-        for name, tensor in parts["adam"].items():
-            index, _, key = name.partition(".")
-            adam.setdefault(int(index), {})[key] = tensor
         try:
+            for name, tensor in parts["adam"].items():
+                index, _, key = name.partition(".")
+                adam.setdefault(int(index), {})[key] = tensor
+            if step and not adam:
+                raise KeyError("the optimiser's state is missing")
             self.network.load_state_dict(parts["model"])
             self.average.load_state_dict(parts["average"])
             groups = self._optimiser.state_dict()["param_groups"]
-            self._optimiser.load_state_dict({"state": adam, "param_groups": groups})
+            # Adam keeps the tensors it is given, and the caller's must not change with training.
+            state = copy.deepcopy({"state": adam, "param_groups": groups})
+            self._optimiser.load_state_dict(state)
         except (KeyError, RuntimeError, ValueError) as error:
             raise CheckpointError(
                 f"the checkpoint does not fit this network: {error}. "

@@ -1,0 +1,105 @@
+"""Pictures of graphs: every graph can be drawn, and only known kinds of files are written."""
+
+from __future__ import annotations
+
+import random
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from graphscore.errors import OutputError
+from graphscore.plots import check_picture, draw_comparison
+from graphscore.plots.graphs import communities, layout
+
+GRAPHS = {
+    "empty": nx.empty_graph(0),
+    "one node": nx.empty_graph(1),
+    "no edges": nx.empty_graph(5),
+    "one edge": nx.path_graph(2),
+    "disconnected": nx.disjoint_union(nx.cycle_graph(4), nx.path_graph(3)),
+    "odd labels": nx.relabel_nodes(nx.path_graph(3), {0: "a", 1: (1, 2), 2: None.__class__}),
+    "complete": nx.complete_graph(8),
+    "larger": nx.connected_caveman_graph(6, 6),
+}
+MAGIC = {"png": b"\x89PNG\r\n", "pdf": b"%PDF-", "svg": b"<?xml"}
+
+
+@pytest.mark.parametrize("kind", MAGIC)
+def test_pictures_are_what_their_suffix_says(tmp_path, kind):
+    """In capitals too, into folders that do not exist yet, over older pictures."""
+    path = tmp_path / f"new/picture.{kind}"
+    draw_comparison({"one": [nx.path_graph(3)]}, path, rows=1, columns=1)
+    first = path.read_bytes()
+    assert first.startswith(MAGIC[kind])
+    assert len(first) > 1000
+    shouted = path.with_suffix(f".{kind.upper()}")
+    draw_comparison({"one": [nx.path_graph(3)]}, shouted, rows=1, columns=1)
+    draw_comparison({"one": [nx.cycle_graph(3)]}, path, rows=1, columns=1)
+    assert shouted.read_bytes().startswith(MAGIC[kind])
+    assert path.read_bytes() != first
+    assert len(list(path.parent.iterdir())) == 2
+
+
+def test_every_graph_can_be_drawn(tmp_path):
+    """Groups of different length, and one without graphs, side by side."""
+    groups = {"all": list(GRAPHS.values()), "few": [nx.path_graph(2)], "none": []}
+    draw_comparison(groups, str(tmp_path / "all.png"), rows=2, columns=4)
+    assert (tmp_path / "all.png").read_bytes().startswith(MAGIC["png"])
+
+
+def test_what_is_drawn_shows(tmp_path):
+    """The picture of an edge differs from the picture of none."""
+    pixels = []
+    for graph in (nx.empty_graph(2), nx.path_graph(2)):
+        draw_comparison({"": [graph]}, tmp_path / "p.png", rows=1, columns=1)
+        pixels.append((tmp_path / "p.png").read_bytes())
+    assert pixels[0] != pixels[1]
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_layouts_place_every_node(name):
+    """Finite, and no two nodes on one spot."""
+    graph = GRAPHS[name]
+    where = layout(graph)
+    assert list(where) == list(graph)
+    points = np.array([where[node] for node in graph]).reshape(-1, 2)
+    assert np.isfinite(points).all()
+    assert len(np.unique(points.round(6), axis=0)) == len(graph)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_every_node_has_a_community(name):
+    graph = GRAPHS[name]
+    numbers = communities(graph)
+    assert set(numbers) == set(graph)
+    assert set(numbers.values()) == set(range(len(set(numbers.values()))))
+
+
+def test_communities_follow_the_structure():
+    two = nx.disjoint_union(nx.complete_graph(5), nx.complete_graph(4))
+    assert [communities(two)[node] for node in two] == [0] * 5 + [1] * 4
+
+
+@pytest.mark.parametrize("name", ["x.jpg", "x", "x.png.gz", ".png"])
+def test_unknown_suffixes_are_refused_before_anything_is_written(tmp_path, name):
+    path = tmp_path / "new" / name
+    with pytest.raises(OutputError, match=r"Use one of: \.png, \.pdf, \.svg"):
+        check_picture(path)
+    with pytest.raises(OutputError, match="cannot write a picture"):
+        draw_comparison({"one": [nx.path_graph(3)]}, path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_picture_that_cannot_be_written_is_an_output_error(tmp_path):
+    (tmp_path / "x.png").mkdir()
+    with pytest.raises(OutputError, match=r"x\.png: cannot write"):
+        draw_comparison({"one": [nx.path_graph(3)]}, tmp_path / "x.png", rows=1, columns=1)
+
+
+def test_drawing_leaves_graphs_and_global_random_state_alone(tmp_path):
+    graph = nx.path_graph(4)
+    states = (random.getstate(), np.random.get_state()[1].tolist())  # noqa: NPY002
+    draw_comparison({"one": [graph]}, tmp_path / "x.png", rows=1, columns=1)
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == states  # noqa: NPY002
+    assert nx.utils.graphs_equal(graph, nx.path_graph(4))

@@ -1,0 +1,477 @@
+"""GraphGenerator: what it promises from graphs to new graphs."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Iterator
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+
+from graphscore import GraphBatch, GraphGenerator, read_graphs
+from graphscore.errors import (
+    CheckpointError,
+    GraphDataError,
+    GraphscoreError,
+    OutputError,
+    SettingsError,
+    TrainingError,
+)
+from graphscore.generator import PAIRS_PER_CHUNK
+from graphscore.networks import EDPGNNSettings
+from graphscore.noise import NoiseSettings
+from graphscore.sampling import LangevinSettings
+from graphscore.training import TrainingSettings
+
+NETWORK = {"channels": [2], "message_steps": 1, "features": 4, "edge_width": 4}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Tiny networks are several times faster on one thread."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def make(*, seed: int = 0, sampling: dict | None = None, **training) -> GraphGenerator:
+    return GraphGenerator(
+        seed=seed,
+        network=NETWORK,
+        training={"steps": 3, "batch_size": 4, "log_every": 1, **training},
+        sampling={"steps_per_level": 2, **(sampling or {})},
+        device="cpu",
+        show_progress=False,
+    )
+
+
+def structure(graphs) -> list:
+    return [(list(graph), sorted(map(sorted, graph.edges))) for graph in graphs]
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    return [nx.path_graph(4), nx.cycle_graph(5), nx.star_graph(5), nx.complete_graph(4)]
+
+
+@pytest.fixture
+def fitted(graphs):
+    return make().fit(graphs)
+
+
+# ------------------------------------------------------------------ results
+
+
+def test_samples_are_simple_graphs_of_training_sizes(fitted):
+    """Nodes 0..n-1, no self-loops, as many nodes as some training graph; drawn by frequency."""
+    samples = fitted.sample(60)
+    sizes = [len(graph) for graph in samples]
+    assert set(sizes) == {4, 5, 6}
+    assert sizes.count(4) > 60 * 0.3
+    for graph in samples:
+        assert type(graph) is nx.Graph
+        assert list(graph) == list(range(len(graph)))
+        assert nx.number_of_selfloops(graph) == 0
+
+
+def test_sizes_can_be_asked_for_one_by_one(fitted, monkeypatch):
+    """In the order asked for, also across internal chunks, and beyond the training sizes."""
+    monkeypatch.setitem(PAIRS_PER_CHUNK, "cpu", 50)
+    sizes = [1 + 5 * k % 9 for k in range(30)]
+    assert [len(graph) for graph in fitted.sample(len(sizes), sizes=sizes)] == sizes
+
+
+@pytest.mark.parametrize(
+    ("number", "sizes"),
+    [(0, None), (-1, None), (2, [3]), (2, [3, 0]), (1, [])],
+)
+def test_impossible_requests_are_refused(fitted, number, sizes):
+    with pytest.raises(SettingsError, match="at least 1"):
+        fitted.sample(number, sizes=sizes)
+
+
+def test_a_refused_request_does_not_shift_the_sequence(graphs):
+    """The sequence of samples depends on the seed and the samples made, not on mistakes."""
+    first, second = make().fit(graphs), make().fit(graphs)
+    with pytest.raises(SettingsError):
+        first.sample(2, sizes=[3])
+    assert structure(first.sample(4)) == structure(second.sample(4))
+
+
+def test_the_same_seed_gives_the_same_graphs(fitted):
+    assert structure(fitted.sample(6, seed=3)) == structure(fitted.sample(6, seed=3))
+    assert structure(fitted.sample(6, seed=3)) != structure(fitted.sample(6, seed=4))
+
+
+def test_calls_without_a_seed_differ_but_two_generators_agree(graphs):
+    first, second = make().fit(graphs), make().fit(graphs)
+    one, two = structure(first.sample(6)), structure(first.sample(6))
+    assert one != two
+    assert [structure(second.sample(6)), structure(second.sample(6))] == [one, two]
+
+
+def test_the_seed_decides_the_model(graphs):
+    same, other = make(seed=1).fit(graphs), make(seed=2).fit(graphs)
+    weights, others = same.network.state_dict(), other.network.state_dict()
+    assert any(not torch.equal(weights[name], others[name]) for name in weights)
+
+
+def test_evaluation_counts_and_novelty(fitted, graphs):
+    """As many samples as references unless asked; novelty against the graphs of this fit."""
+    result = fitted.evaluate(graphs, seed=1)
+    assert (result.sample_count, result.reference_count) == (4, 4)
+    assert result.training_count == 4
+    assert result.novelty is not None
+    assert 0 <= result.novelty <= 1
+    assert fitted.evaluate(graphs, number=7).sample_count == 7
+    again = fitted.evaluate(graphs, seed=1)
+    assert (again.degree, again.orbit) == (result.degree, result.orbit)
+
+
+def test_evaluating_no_samples_is_refused(fitted, graphs):
+    with pytest.raises(SettingsError, match="at least 1"):
+        fitted.evaluate(graphs, number=0)
+
+
+# ------------------------------------------------------------------ keeping
+
+
+def test_a_loaded_model_gives_the_same_samples(fitted, graphs, tmp_path):
+    fitted.save(tmp_path / "model")
+    loaded = GraphGenerator.load(tmp_path / "model", device="cpu", show_progress=False)
+    assert structure(loaded.sample(6, seed=2)) == structure(fitted.sample(6, seed=2))
+    assert structure(loaded.sample(6)) == structure(fitted.sample(6))
+    assert loaded.settings == fitted.settings
+    assert loaded.sizes == fitted.sizes
+    assert loaded.step == fitted.step == 3
+    assert not loaded.network.training
+    result = loaded.evaluate(graphs)
+    assert (result.novelty, result.training_count) == (None, None)
+
+
+def test_a_run_folder_is_a_saved_model(graphs, tmp_path):
+    """And a loaded model can be saved again."""
+    generator = make().fit(graphs, run=tmp_path / "run")
+    loaded = GraphGenerator.load(tmp_path / "run", show_progress=False)
+    loaded.save(tmp_path / "copy")
+    again = GraphGenerator.load(tmp_path / "copy", show_progress=False)
+    expected = structure(generator.sample(4, seed=1))
+    assert structure(loaded.sample(4, seed=1)) == expected
+    assert structure(again.sample(4, seed=1)) == expected
+
+
+def test_a_model_cannot_be_saved_over_a_file(fitted, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(OutputError, match="cannot write"):
+        fitted.save(tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_loading_what_is_no_model(tmp_path):
+    with pytest.raises(CheckpointError, match="no checkpoint here"):
+        GraphGenerator.load(tmp_path)
+
+
+# ------------------------------------------------------------------ inputs
+
+
+def test_every_kind_of_graph_trains_the_same_model(graphs):
+    """Odd labels, matrices, tensors and a batch: only structure and order count."""
+    labels = ["a", (1, 2), 3.5, frozenset("x"), None.__class__, "z"]
+    odd = [nx.relabel_nodes(graph, dict(enumerate(labels))) for graph in graphs]
+    matrices = [nx.to_numpy_array(graph) for graph in graphs]
+    mixed = [odd[0], matrices[1], torch.tensor(matrices[2]), matrices[3].astype(bool)]
+    expected = structure(make().fit(graphs).sample(3))
+    for given in (odd, matrices, mixed, GraphBatch.from_networkx(graphs), iter(graphs)):
+        assert structure(make().fit(given).sample(3)) == expected
+
+
+def test_training_graphs_are_left_as_they_were():
+    """Also later changes to them do not reach the generator."""
+    graph = nx.relabel_nodes(nx.path_graph(4), str)
+    graph.nodes["0"]["colour"] = "red"
+    before = copy.deepcopy(graph)
+    generator = make().fit([graph])
+    generator.sample(2)
+    assert dict(graph.nodes(data=True)) == dict(before.nodes(data=True))
+    assert list(graph.edges(data=True)) == list(before.edges(data=True))
+    graph.add_edges_from([(0, 1), (1, 2)])
+    assert generator.evaluate([nx.path_graph(4)]).training_count == 1
+    assert generator.sizes.counts == {4: 1}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [nx.empty_graph(1)] * 3,
+        [nx.empty_graph(1), nx.empty_graph(3), nx.path_graph(2)],
+        [nx.disjoint_union(nx.path_graph(3), nx.empty_graph(2))],
+    ],
+    ids=["one node", "with one node", "isolated"],
+)
+@pytest.mark.parametrize("network", [NETWORK, EDPGNNSettings.released(**NETWORK)])
+def test_single_and_isolated_nodes_survive(given, network):
+    """A node without edges is a node."""
+    generator = GraphGenerator(
+        network=network,
+        training={"steps": 2, "batch_size": 2},
+        sampling={"steps_per_level": 1},
+        show_progress=False,
+    )
+    samples = generator.fit(given).sample(12)
+    assert {len(graph) for graph in samples} == {len(graph) for graph in given}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ([], "no graphs"),
+        (nx.path_graph(3), "Put a single graph in a list"),
+        ([nx.DiGraph([(0, 1)])], "graph 1: directed"),
+        ([nx.path_graph(2), nx.Graph([(0, 0)])], "graph 2: 1 self-loop"),
+        (["a path"], "cannot read a str"),
+    ],
+)
+def test_wrong_graphs_are_refused(given, words):
+    with pytest.raises(GraphDataError, match=words):
+        make().fit(given)
+
+
+# ------------------------------------------------------------------ settings
+
+
+def test_settings_may_be_objects_or_dictionaries():
+    objects = GraphGenerator(
+        seed=4,
+        noise=NoiseSettings(sigmas=(1, 0.1)),
+        network=EDPGNNSettings(**NETWORK),
+        training=TrainingSettings(steps=3),
+        sampling=LangevinSettings(steps_per_level=2),
+    )
+    dictionaries = GraphGenerator(
+        seed=4,
+        noise={"sigmas": [1, 0.1]},
+        network=NETWORK,
+        training={"steps": 3},
+        sampling={"steps_per_level": 2},
+    )
+    assert objects.settings == dictionaries.settings
+    again = GraphGenerator.from_settings(objects.settings)
+    assert again.settings == objects.settings
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"training": {"stps": 3}}, "'training.stps'; did you mean 'steps'"),
+        ({"network": {"chanels": [2]}}, "'network.chanels'; did you mean 'channels'"),
+        ({"training": {"steps": 0}}, "'training.steps' = 0"),
+        ({"seed": -1}, "'seed' = -1"),
+        ({"device": "warp"}, "device 'warp' is not available"),
+    ],
+)
+def test_wrong_settings_are_refused_where_they_are_given(given, words):
+    """The message names section and key and suggests the nearest known one."""
+    with pytest.raises(SettingsError, match=words):
+        GraphGenerator(**given)
+
+
+def test_node_features_are_refused(graphs):
+    generator = GraphGenerator(network={**NETWORK, "node_feat_dim": 2}, show_progress=False)
+    with pytest.raises(SettingsError, match="node_feat_dim is 2"):
+        generator.fit(graphs)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda generator, folder: generator.sample(2),
+        lambda generator, folder: generator.sample(2, sizes=[3, 3]),
+        lambda generator, folder: generator.evaluate([nx.path_graph(3)]),
+        lambda generator, folder: generator.select_sampling([nx.path_graph(3)]),
+        lambda generator, folder: generator.save(folder / "model"),
+        lambda generator, folder: generator.network,
+        lambda generator, folder: generator.sizes,
+    ],
+    ids=["sample", "sizes", "evaluate", "select", "save", "network", "size distribution"],
+)
+def test_an_untrained_generator_says_so(use, tmp_path):
+    with pytest.raises(GraphscoreError, match="call fit or load first"):
+        use(make(), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+# ------------------------------------------------------------------ choosing the sampler
+
+
+def test_selection_keeps_the_best_and_touches_nothing_else(graphs):
+    """Divergent candidates lose; weights, other settings and the sequence of samples stay."""
+    chosen, plain = make().fit(graphs), make().fit(graphs)
+    weights = copy.deepcopy(chosen.network.state_dict())
+    before = chosen.settings
+    candidates = [
+        LangevinSettings(step_size=1e30, steps_per_level=3),
+        LangevinSettings(step_size=1e-4, steps_per_level=2),
+        LangevinSettings(step_size=1e-3, noise_scale=0.5, steps_per_level=2),
+    ]
+    selection = chosen.select_sampling(graphs, number=5, candidates=candidates)
+    assert [settings for settings, _ in selection.trials] == candidates
+    assert selection.trials[0][1] == float("inf")
+    assert selection.best == min(selection.trials, key=lambda trial: trial[1])[0]
+    assert chosen.settings == before.replaced(sampling=selection.best)
+    assert all(torch.equal(weights[n], t) for n, t in chosen.network.state_dict().items())
+    assert structure(chosen.sample(4)) == structure(plain.sample(4, sampling=selection.best))
+
+
+def test_a_step_size_too_large_is_explained(fitted):
+    with pytest.raises(GraphscoreError, match=r"step size .* too large"):
+        fitted.sample(2, sampling=LangevinSettings(step_size=1e30, steps_per_level=5))
+
+
+# ------------------------------------------------------------------ randomness
+
+
+def test_global_random_state_is_untouched(graphs, tmp_path):
+    """Neither read, so that results do not depend on it, nor advanced."""
+    random.seed(1)
+    np.random.seed(1)  # noqa: NPY002  (the global state is what is tested)
+    torch.manual_seed(1)
+    states = (random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state())  # noqa: NPY002
+    generator = make().fit(graphs, run=tmp_path / "run")
+    samples = structure(generator.sample(3))
+    generator.evaluate(graphs)
+    after = (random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state())  # noqa: NPY002
+    assert states[:2] == after[:2]
+    assert torch.equal(states[2], after[2])
+    torch.manual_seed(2)
+    assert structure(make().fit(graphs).sample(3)) == samples
+
+
+# ------------------------------------------------------------------ runs
+
+
+def steps_of(run) -> list[int]:
+    return [json.loads(line)["step"] for line in (run / "log.jsonl").read_text().splitlines()]
+
+
+def test_without_a_run_nothing_is_written(graphs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make().fit(graphs).sample(2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stopped_training_goes_on_as_if_it_never_stopped(graphs, tmp_path):
+    """With records of several steps too; the log has each of its steps once."""
+    whole = make(steps=9, log_every=4).fit(graphs)
+    asked = iter(range(100))
+    stopped = make(steps=9, log_every=4)
+    stopped.fit(graphs, run=tmp_path / "run", should_stop=lambda: next(asked) >= 7)
+    assert 0 < stopped.step < 9
+    assert len(stopped.sample(2)) == 2
+    resumed = make(steps=9, log_every=4).fit(graphs, run=tmp_path / "run", resume=True)
+    assert resumed.step == 9
+    expected = whole.network.state_dict()
+    assert all(torch.equal(expected[n], t) for n, t in resumed.network.state_dict().items())
+    logged = steps_of(tmp_path / "run")
+    assert logged == sorted(set(logged))
+    assert logged[-1] == 9
+
+
+def test_records_are_reported_as_they_are_logged(graphs, tmp_path):
+    seen = []
+    make(steps=4).fit(graphs, run=tmp_path / "run", on_record=lambda r: seen.append(r.to_dict()))
+    logged = [json.loads(line) for line in (tmp_path / "run/log.jsonl").read_text().splitlines()]
+    assert seen == logged
+    assert [record["step"] for record in seen] == [1, 2, 3, 4]
+
+
+def test_resuming_needs_the_same_graphs_and_settings(graphs, tmp_path):
+    """More steps are allowed; everything that decides results otherwise is not."""
+    run = tmp_path / "run"
+    make().fit(graphs, run=run, source="my graphs")
+    with pytest.raises(SettingsError, match="resume needs the folder"):
+        make().fit(graphs, resume=True)
+    with pytest.raises(CheckpointError, match=r"training.batch_size was 4 and is now 2"):
+        make(batch_size=2).fit(graphs, run=run, resume=True)
+    with pytest.raises(CheckpointError, match=r"other graphs \(my graphs, 4 graphs\)"):
+        make().fit(graphs[::-1], run=run, resume=True)
+    with pytest.raises(OutputError, match="already holds a run"):
+        make().fit(graphs, run=run)
+    assert make(steps=5).fit(graphs, run=run, resume=True).step == 5
+    assert steps_of(run) == [1, 2, 3, 4, 5]
+
+
+def test_a_refused_resume_changes_nothing(graphs, tmp_path):
+    """Not even the log of steps after the last checkpoint."""
+
+    def crash(record) -> None:
+        if record.step == 3:
+            raise RuntimeError("power cut")
+
+    run = tmp_path / "run"
+    with pytest.raises(RuntimeError, match="power cut"):
+        make(steps=9).fit(graphs, run=run, on_record=crash)
+    before = {path.name: path.read_bytes() for path in run.iterdir()}
+    with pytest.raises(CheckpointError, match="other graphs"):
+        make(steps=9).fit(graphs[:2], run=run, resume=True)
+    assert {path.name: path.read_bytes() for path in run.iterdir()} == before
+
+
+def test_a_fit_that_fails_leaves_the_trained_model_as_it_was(fitted, graphs, tmp_path):
+    """Weights, sizes and training graphs belong together."""
+    (tmp_path / "used").mkdir()
+    (tmp_path / "used/file").write_text("mine")
+    expected = structure(fitted.sample(8, seed=1))
+    with pytest.raises(OutputError):
+        fitted.fit([nx.path_graph(9)], run=tmp_path / "used")
+    assert fitted.sizes.counts == {4: 2, 5: 1, 6: 1}
+    assert structure(fitted.sample(8, seed=1)) == expected
+    assert fitted.evaluate(graphs).training_count == 4
+
+
+def test_training_that_leaves_the_finite_numbers_is_stopped(graphs, tmp_path):
+    """The error says what to do, and the last checkpoint is sound."""
+    generator = make(steps=30, learning_rate=1e6, gradient_clip=1e30)
+    run = tmp_path / "run"
+    with pytest.raises(TrainingError, match=r"not finite around step .*learning rate"):
+        generator.fit(graphs, run=run, checkpoint_seconds=0)
+    loaded = GraphGenerator.load(run, show_progress=False)
+    assert all(bool(t.isfinite().all()) for t in loaded.network.state_dict().values())
+    records = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
+    assert [record["step"] for record in records] == list(range(1, loaded.step + 1))
+
+
+def test_progress_is_shown_unless_switched_off(graphs, capsys):
+    make().fit(graphs).sample(2)
+    assert capsys.readouterr() == ("", "")
+    loud = make()
+    loud.show_progress = True
+    loud.fit(graphs).sample(2)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "training 3/3" in shown.err
+    assert "sampling 12/12" in shown.err
+
+
+def test_files_and_generator_fit_together(fitted, tmp_path):
+    """What `sample` makes, `write_graphs` writes and `fit` takes."""
+    from graphscore import write_graphs
+
+    write_graphs(tmp_path / "made.g6", fitted.sample(5))
+    assert make().fit(read_graphs(tmp_path / "made.g6")).step == 3
+
+
+def test_selection_without_samples_is_refused(fitted, graphs):
+    with pytest.raises(SettingsError, match="at least 1"):
+        fitted.select_sampling(graphs, number=0)
+
+
+def test_a_saved_model_remembers_how_long_it_was_trained(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    document = json.loads((tmp_path / "model/checkpoint.json").read_text())
+    assert document["seconds"] > 0
