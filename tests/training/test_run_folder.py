@@ -22,7 +22,8 @@ def test_resuming_cuts_the_log_back_to_the_checkpoint(folder):
         folder.append({"step": step, "loss": 1 / step})
         if step == 10:
             folder.checkpoint(step, {"x": 1}, {"adam.0.step": torch.tensor(10.0)})
-    document, tensors = folder.resume()
+    document, tensors = folder.read()
+    folder.resume(document["step"], {"seed": 1})
     assert document["step"] == 10
     assert tensors["adam.0.step"].item() == 10
     assert folder.records() == [{"step": 5, "loss": 1 / 5}, {"step": 10, "loss": 1 / 10}]
@@ -35,7 +36,7 @@ def test_a_line_cut_short_by_a_crash_is_left_out(folder):
     with (folder.path / LOG).open("a") as stream:
         stream.write('{"step": 1')
     assert folder.records() == [{"step": 5}]
-    folder.resume()
+    folder.resume(5, {})
     folder.append({"step": 10})
     assert folder.records() == [{"step": 5}, {"step": 10}]
 
@@ -55,6 +56,16 @@ def test_nothing_is_overwritten(folder, tmp_path):
     assert (other / "thesis.tex").read_text() == "mine"
 
 
+def test_remains_of_a_run_without_a_checkpoint_may_be_replaced(folder):
+    """They hold nothing to go on from; but a file of somebody else's is still in the way."""
+    (folder.path / "checkpoint-00000000-ab.safetensors").touch()
+    (folder.path / ".checkpoint.json.12ab.tmp").touch()
+    RunFolder(folder.path).start({"seed": 2})
+    (folder.path / "notes.txt").touch()
+    with pytest.raises(OutputError, match="not an empty folder"):
+        RunFolder(folder.path).start({})
+
+
 def test_an_empty_folder_may_be_used(tmp_path):
     run = RunFolder(str(tmp_path))
     run.start({})
@@ -65,9 +76,9 @@ def test_a_model_without_training_state_cannot_be_continued(folder):
     """What `save` writes has no optimiser; continuing would silently restart Adam."""
     folder.checkpoint(10, {}, {"average.w": torch.zeros(1)})
     with pytest.raises(CheckpointError, match="without its training state"):
-        folder.resume()
+        folder.read()
 
 
 def test_resuming_nothing(tmp_path):
     with pytest.raises(CheckpointError, match="no checkpoint here"):
-        RunFolder(tmp_path).resume()
+        RunFolder(tmp_path).read()

@@ -41,9 +41,11 @@ def load(data: str, options: ReadingOptions, *, split: str) -> list[nx.Graph[Any
         split: which part of a dataset is meant when its name stands alone.
     """
     from graphscore.datasets import list_datasets, load_dataset
-    from graphscore.errors import DatasetError
+    from graphscore.errors import DatasetError, SettingsError
     from graphscore.graphs import Repairs, prepare_graphs, read_graphs
 
+    if options.max_nodes is not None and options.max_nodes < 1:
+        raise SettingsError(f"--max-nodes {options.max_nodes}: give at least 1.")
     repairs = Repairs(
         drop_self_loops=options.drop_self_loops,
         undirected=options.undirected,
@@ -54,7 +56,7 @@ def load(data: str, options: ReadingOptions, *, split: str) -> list[nx.Graph[Any
     if name in names:
         graphs = load_dataset(name, data_dir=options.data_dir).split(chosen or split)
         clean = prepare_graphs(graphs, repairs=repairs, max_nodes=options.max_nodes, source=data)
-    elif not Path(data).exists() and not Path(data).suffix and "/" not in data:
+    elif not _looks_like_a_path(data):
         import difflib
 
         near = difflib.get_close_matches(name, names, n=1)
@@ -70,3 +72,11 @@ def load(data: str, options: ReadingOptions, *, split: str) -> list[nx.Graph[Any
     for repair, count in clean.repaired.items():
         print(f"{data}: {repair} in {count} of {len(clean)} graphs", file=sys.stderr)
     return clean
+
+
+def _looks_like_a_path(data: str) -> bool:
+    try:
+        exists = Path(data).exists()
+    except OSError:  # not even possible as a file name
+        return False
+    return exists or bool(Path(data).suffix) or "/" in data

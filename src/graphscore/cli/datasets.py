@@ -46,6 +46,7 @@ def export(
     *,
     split: str = "train",
     out: Annotated[Path, Parameter(name=("--out", "-o"))],
+    format: str | None = None,
     seed: int | None = None,
     data_dir: Path | None = None,
 ) -> int:
@@ -59,6 +60,8 @@ def export(
         train, val or test.
     out
         File or folder; the suffix says the format.
+    format
+        Format where the name does not tell: graph6, sparse6, graphml, gml, edgelist, tu, npz.
     seed
         Another draw of a seeded dataset than the standard one.
     data_dir
@@ -68,6 +71,6 @@ def export(
     from graphscore.graphs import write_graphs
 
     graphs = load_dataset(name, seed=seed, data_dir=data_dir).split(split)
-    write_graphs(out, graphs)
+    write_graphs(out, graphs, format=format)
     print(f"{len(graphs)} graphs written to {out}")
     return 0

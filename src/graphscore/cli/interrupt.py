@@ -5,35 +5,39 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 
-@contextmanager
-def stop_requested(max_seconds: float | None = None) -> Iterator[Callable[[], bool]]:
-    """Give a function that tells whether to stop: after a signal, or when the time is up.
+class StopRequest:
+    """Tells whether to stop: after a signal, or when the time is up."""
 
-    The first Ctrl-C asks to stop; the second ends the program at once, as usual.
-    """
-    signalled = False
-    deadline = None if max_seconds is None else time.monotonic() + max_seconds
+    def __init__(self, max_seconds: float | None) -> None:
+        self.signalled = False
+        self._deadline = None if max_seconds is None else time.monotonic() + max_seconds
 
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        nonlocal signalled
-        if signalled:
+    def __call__(self) -> bool:
+        timed_out = self._deadline is not None and time.monotonic() >= self._deadline
+        return self.signalled or timed_out
+
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.signalled:
             raise KeyboardInterrupt
-        signalled = True
+        self.signalled = True
         print("stopping after this step; Ctrl-C again to stop at once", file=sys.stderr)
 
-    def stop() -> bool:
-        return signalled or (deadline is not None and time.monotonic() >= deadline)
 
+@contextmanager
+def stop_requested(max_seconds: float | None = None) -> Iterator[StopRequest]:
+    """Listen for Ctrl-C and termination: the first asks to stop, the second ends the program."""
+    request = StopRequest(max_seconds)
     previous = {
-        number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)
+        number: signal.signal(number, request.on_signal)
+        for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        yield stop
+        yield request
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)

@@ -20,6 +20,7 @@ def sample(
     *,
     number: Annotated[int, Parameter(name=("--number", "-n"))] = 64,
     out: Annotated[Path | None, Parameter(name=("--out", "-o"))] = None,
+    format: str | None = None,
     nodes: int | None = None,
     picture: Path | None = None,
     seed: int | None = None,
@@ -41,6 +42,8 @@ def sample(
     out
         File or folder to write; the suffix says the format (.g6, .s6, .graphml, .gml, .npz, ...).
         RUN/samples.g6 if not given.
+    format
+        Format where the name does not tell: graph6, sparse6, graphml, gml, edgelist, tu, npz.
     nodes
         Number of nodes of every graph; drawn from the training graphs' sizes if not given.
     picture
@@ -69,7 +72,7 @@ def sample(
     if number < 1:
         raise SettingsError(f"--number {number}: ask for at least 1 graph.")
     target = out or run / "samples.g6"
-    check_target(target, number)
+    check_target(target, number, format=format)
     if picture is not None:
         check_picture(picture)
     generator = GraphGenerator.load(run, device=device)
@@ -85,7 +88,7 @@ def sample(
     sizes = None if nodes is None else [nodes] * number
     graphs = generator.sample(number, sizes=sizes, seed=chosen, sampling=settings)
     seconds = time.perf_counter() - started
-    write_graphs(target, graphs)
+    write_graphs(target, graphs, format=format)
     if picture is not None:
         draw_comparison({"samples": graphs[:16]}, picture)
     record = {

@@ -76,7 +76,12 @@ def train(
         seed=seed, steps=steps, batch_size=batch_size, learning_rate=learning_rate
     )
     settings = _settings(out if resume else None, config, network, overrides)
-    limit = ReadingOptions(**{**reading.__dict__, "max_nodes": reading.max_nodes or MAX_NODES})
+    limit = ReadingOptions(
+        **{
+            **reading.__dict__,
+            "max_nodes": MAX_NODES if reading.max_nodes is None else reading.max_nodes,
+        }
+    )
     graphs = load(data, limit, split="train")
     generator = GraphGenerator.from_settings(settings, device=device)
     on_record = tensorboard_writer(out / "tensorboard") if tensorboard else None
@@ -84,15 +89,13 @@ def train(
         generator.fit(
             graphs, run=out, resume=resume, source=data, on_record=on_record, should_stop=stop
         )
-        finished = generator.step >= settings.training.steps
-        interrupted = not finished and max_seconds is None
     report(out, json=json)
-    if not finished:
+    if generator.step < settings.training.steps:
         print(
             f"stopped early; continue with: graphscore train {data} --out {out} --resume",
             file=sys.stderr,
         )
-    return 130 if interrupted else 0
+    return 130 if stop.signalled else 0
 
 
 def _overrides(
@@ -112,6 +115,7 @@ def _settings(
 ) -> RunSettings:
     """Defaults or the stored settings of a run, then the file, then the options."""
     from graphscore.config import RunSettings, merge, named_network, read_config
+    from graphscore.errors import SettingsError
     from graphscore.training.checkpoint import read_document
 
     base: dict[str, Any] = read_document(stored)["settings"] if stored is not None else {}
@@ -119,6 +123,10 @@ def _settings(
         base = {**base, "network": named_network(network).model_dump()}
     if config is not None:
         base = merge(base, read_config(config))
+        try:
+            RunSettings(**base)
+        except SettingsError as error:
+            raise SettingsError(f"{config}: {error}") from None
     return RunSettings(**merge(base, overrides))
 
 

@@ -35,8 +35,11 @@ def communities(graph: nx.Graph[Any]) -> dict[Any, int]:
     """Return a community number per node, largest community first (greedy modularity)."""
     if graph.number_of_edges() == 0:
         return dict.fromkeys(graph, 0)
-    parts = nx.community.greedy_modularity_communities(graph)
-    return {node: number for number, part in enumerate(parts) for node in part}
+    names = list(graph)
+    # networkx compares labels here, which labels of mixed types do not allow; numbers do.
+    numbered = nx.relabel_nodes(graph, {name: number for number, name in enumerate(names)})
+    parts = nx.community.greedy_modularity_communities(numbered)
+    return {names[node]: number for number, part in enumerate(parts) for node in part}
 
 
 def draw_comparison(
@@ -79,16 +82,18 @@ def draw_comparison(
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
-    """Refuse a file name that does not say a known kind of picture, before long work.
+    """Refuse a file that a picture could not be written to, before long work.
 
     Raises:
-        OutputError: its suffix is none of `FORMATS`.
+        OutputError: its suffix is none of `FORMATS`, or it is a folder.
     """
     suffix = Path(path).suffix
     if suffix.lower() not in FORMATS:
         raise OutputError(
             f"{path}: cannot write a picture of kind {suffix!r}. Use one of: {', '.join(FORMATS)}."
         )
+    if Path(path).is_dir():
+        raise OutputError(f"{path}: a folder of that name exists. Give another name.")
 
 
 def _draw(graph: nx.Graph[Any], axis: Any) -> None:

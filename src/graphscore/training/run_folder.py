@@ -38,12 +38,19 @@ class RunFolder:
                 f"{self.path}: already holds a run. Continue it with --resume (resume=True), "
                 "or give another folder."
             )
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+        if self.path.exists() and not (self.path.is_dir() and self._nothing_to_lose()):
             raise OutputError(
                 f"{self.path}: exists and is not an empty folder. Give a new folder for the run."
             )
         self._write_settings(settings)
         write_file(self.path / LOG, b"")
+
+    def _nothing_to_lose(self) -> bool:
+        """Empty, or the remains of a run that died before its first checkpoint."""
+        remains = (SETTINGS, LOG, "checkpoint-*.safetensors", ".*.tmp")
+        return all(
+            any(entry.match(pattern) for pattern in remains) for entry in self.path.iterdir()
+        )
 
     def _write_settings(self, settings: dict[str, Any]) -> None:
         write_file(self.path / SETTINGS, (json.dumps(settings, indent=1) + "\n").encode())
