@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable
@@ -17,12 +15,13 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-import scipy
 from rich.console import Console
 from rich.table import Table
 
+from graphscore.atomic import write_file
 from graphscore.metrics import evaluate, novelty, orbit_counts, uniqueness
 from graphscore.seeding import numpy_generator
+from provenance import provenance
 
 
 def community_graphs(count: int, nodes: int, seed: int) -> list[nx.Graph[Any]]:
@@ -66,21 +65,6 @@ def seconds_of(function: Callable[[], object], repeats: int) -> list[float]:
     return times
 
 
-def machine() -> dict[str, Any]:
-    """Describe where the numbers were measured."""
-    return {
-        "processor": platform.processor() or platform.machine(),
-        "system": platform.system(),
-        "cores": len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "networkx": nx.__version__,
-    }
-
-
 def run(repeats: int = 7) -> dict[str, Any]:
     """Time every case and return a JSON-able record."""
     rows = []
@@ -95,15 +79,7 @@ def run(repeats: int = 7) -> dict[str, Any]:
                 "repeats": repeats,
             }
         )
-    return {"benchmark": "metrics", "machine": machine(), "results": rows}
-
-
-def write_json(record: dict[str, Any], path: Path) -> None:
-    """Write beside the target first and rename, so that no half-written file is ever seen."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    partial.write_text(json.dumps(record, indent=1) + "\n")
-    partial.replace(path)
+    return {"benchmark": "metrics", "provenance": provenance(), "results": rows}
 
 
 def main(arguments: list[str] | None = None) -> dict[str, Any]:
@@ -119,7 +95,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
         table.add_row(row["case"], *values)
     Console().print(table)
     if options.json:
-        write_json(record, options.json)
+        write_file(options.json, (json.dumps(record, indent=1) + "\n").encode())
     return record
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import statistics
 import time
 from collections.abc import Callable
@@ -27,11 +26,10 @@ from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.noise import NoiseSettings, symmetric_noise
 from graphscore.seeding import torch_generator
 from graphscore.training import Trainer, TrainingSettings
-from graphscore.version import __version__
+from provenance import provenance
 from released_reference import ReleasedReference
 
 GRAPHS, NODES, REPEATS = 32, 20, 25
-PUBLISHED = {"forward": 65.0, "training step": 255.0}
 TARGETS = {"forward": 32.0, "training step": 125.0}
 
 
@@ -92,22 +90,8 @@ def run() -> dict[str, Any]:
         "milliseconds": {name: statistics.median(values) for name, values in times.items()},
         "fastest_milliseconds": {name: min(values) for name, values in times.items()},
         "repeats": REPEATS,
-        "machine": {
-            "processor": _processor(),
-            "threads": torch.get_num_threads(),
-            "torch": torch.__version__,
-            "python": platform.python_version(),
-            "graphscore": __version__,
-        },
+        "provenance": provenance(),
     }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
 
 
 def main() -> None:
@@ -115,7 +99,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="also write the record to this file")
     arguments = parser.parse_args()
     record = run()
-    machine = record["machine"]
+    machine = record["provenance"]
     table = Table(
         title=f"EDP-GNN, {record['what']}\n{machine['processor']}, {machine['threads']} threads"
     )

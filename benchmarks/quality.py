@@ -9,18 +9,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
-import subprocess
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from graphscore import GraphGenerator, evaluate, load_dataset, write_graphs
 from graphscore.atomic import write_file
-from graphscore.version import __version__
+from provenance import provenance
 
 MANY = 1024
 
@@ -51,20 +46,6 @@ def judge(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
         "samples": evaluate(many, data.test, training=data.train).to_dict(),
         "test_size_samples": evaluate(few, data.test, training=data.train).to_dict(),
         "floor": evaluate(data.train, data.test).to_dict(),
-    }
-
-
-def provenance(device: str) -> dict[str, Any]:
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    )
-    return {
-        "graphscore": __version__,
-        "commit": commit.stdout.strip() or None,
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-        "device": torch.cuda.get_device_name() if device.startswith("cuda") else "CPU",
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
     }
 
 

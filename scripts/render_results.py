@@ -1,0 +1,188 @@
+"""Write docs/results.md and the pictures of samples from what is in results/.
+
+    python scripts/render_results.py
+
+Numbers in the docs are never typed: they come from these files, each written by the command that
+its section names.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from graphscore import load_dataset, read_graphs
+from graphscore.atomic import write_file
+from graphscore.plots import draw_comparison
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS, DOCS = ROOT / "results", ROOT / "docs"
+
+# Niu et al. 2020, Table 2, rows "EDP-GNN" and "EDP-GNN (1024)".
+PUBLISHED = {
+    "community-small-released": ((0.053, 0.144, 0.026), (0.006, 0.127, 0.018)),
+    "ego-small": ((0.052, 0.093, 0.007), (0.010, 0.025, 0.003)),
+}
+
+
+def read(name: str) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads((RESULTS / name).read_text())
+    return record
+
+
+def distances(result: dict[str, Any]) -> str:
+    values = [result["degree"], result["clustering"], result["orbit"]]
+    return " | ".join(f"{value:.4f}" for value in [*values, sum(values) / 3])
+
+
+def published(values: tuple[float, float, float]) -> str:
+    return " | ".join(f"{value:.3f}" for value in [*values, sum(values) / 3])
+
+
+def share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0%}"
+
+
+def quality() -> str:
+    record = read("quality.json")
+    made = record["provenance"]
+    head = (
+        "## Quality of the default model\n\n"
+        "Default settings, one seed, nothing tuned on test graphs. MMD against the test graphs, "
+        "smaller is better; the floor is the training set against the same test graphs.\n\n"
+        f"`python benchmarks/quality.py NAMES --device cuda --json results/quality.json`, "
+        f"{made['device']}, torch {made['torch']}, commit {made['commit']}, {made['date']} "
+        f"({made.get('note', '')}).\n\n"
+        "| dataset | graphs | degree | clustering | orbit | average | unique | novel |\n"
+        "|---|---|---|---|---|---|---|---|\n"
+    )
+    rows = []
+    for result in record["results"]:
+        name = result["dataset"]
+        few_published, many_published = PUBLISHED.get(name, (None, None))
+        for label, key, paper in (
+            ("samples", "samples", many_published),
+            ("samples", "test_size_samples", few_published),
+            ("floor", "floor", None),
+        ):
+            part = result[key]
+            rows.append(
+                f"| {name}, {label} | {part['sample_count']} | {distances(part)} | "
+                f"{share(part['uniqueness'])} | {share(part['novelty'])} |"
+            )
+            if paper is not None:
+                rows.append(
+                    f"| {name}, published | {part['sample_count']} | {published(paper)} | | |"
+                )
+    training = [
+        "\n\n| dataset | loss (equation 3) | per pair | training | 1024 samples |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {r['dataset']} | {r['loss']:.2f} | {r['loss_per_pair']:.3f} "
+            f"| {r['training_seconds']:.0f} s | {r['sampling_seconds']:.0f} s |"
+            for r in record["results"]
+        ),
+    ]
+    note = (
+        "\n\nThe published rows for Community-small used other files of the same distribution "
+        "(see [data](data.md)). Test-size samples are one draw; the small counts make them vary.\n"
+    )
+    pictures = (
+        "\n![Training graphs and samples of Community-small and Ego-small](images/samples.png)\n"
+        "\n![Training graphs and samples of Lobster](images/samples_lobster.png)\n"
+    )
+    return head + "\n".join(rows) + "\n".join(training) + note + pictures
+
+
+def demo() -> str:
+    record = read("demo.json")
+    result, made = record["metrics"], record["provenance"]
+    rows = [
+        f"| {name} | {part['sample_count']} | {distances(part)} | {share(part['uniqueness'])} | "
+        f"{share(part['novelty'])} |"
+        for name, part in result.items()
+    ]
+    return (
+        "\n## The demo\n\n"
+        f"`make demo` on {made['processor']}, {made['threads']} cores: training "
+        f"{made['training_seconds']:.0f} s, {made['seconds']:.0f} s in all.\n\n"
+        "| community-small | graphs | degree | clustering | orbit | average | unique | novel |\n"
+        "|---|---|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
+    )
+
+
+def network_speed() -> str:
+    record = read("benchmark_network.json")
+    machine, times = record["provenance"], record["milliseconds"]
+    fastest = record["fastest_milliseconds"]
+    rows = [
+        f"| {name} | {times[name]:.1f} | {fastest[name]:.1f} | {times['reference ' + name]:.1f} | "
+        f"{times['reference ' + name] / times[name]:.2f} |"
+        for name in ("forward", "training step")
+    ]
+    return (
+        "\n## Speed of the network\n\n"
+        f"`python benchmarks/bench_network.py`: {record['what']}; {machine['processor']}, "
+        f"{machine['threads']} threads, torch {machine['torch']}. The reference is a plain network "
+        "with the released program's structure and arithmetic, timed in turn with ours.\n\n"
+        "| | median ms | fastest ms | reference median ms | ratio |\n|---|---|---|---|---|\n"
+        + "\n".join(rows)
+        + "\n"
+    )
+
+
+def metric_speed() -> str:
+    record = read("benchmark_metrics.json")
+    made = record["provenance"]
+    rows = [f"| {row['case']} | {row['median_s'] * 1e3:.0f} |" for row in record["results"]]
+    return (
+        "\n## Speed of the metrics\n\n"
+        f"`python benchmarks/bench_metrics.py`, conversion from networkx included; "
+        f"{made['processor']}, {made['threads']} threads.\n\n"
+        "| | median ms |\n|---|---|\n" + "\n".join(rows) + "\n"
+    )
+
+
+def pictures() -> None:
+    community, ego = load_dataset("community-small"), load_dataset("ego-small")
+    samples = {
+        name: read_graphs(RESULTS / "samples" / f"{name}.g6")
+        for name in ("community-small", "ego-small", "lobster")
+    }
+    draw_comparison(
+        {
+            "Community-small: training graphs": community.train,
+            "Community-small: samples": samples["community-small"],
+            "Ego-small: training graphs": ego.train,
+            "Ego-small: samples": samples["ego-small"],
+        },
+        DOCS / "images" / "samples.png",
+        columns=3,
+        rows=3,
+    )
+    draw_comparison(
+        {
+            "Lobster: training graphs": load_dataset("lobster").train,
+            "Lobster: samples": samples["lobster"],
+        },
+        DOCS / "images" / "samples_lobster.png",
+        columns=5,
+        rows=3,
+    )
+
+
+def main() -> None:
+    parts = [
+        "# Results\n\nGenerated by `scripts/render_results.py` from `results/`; do not edit.\n\n",
+        quality(),
+        demo(),
+        network_speed(),
+        metric_speed(),
+    ]
+    write_file(DOCS / "results.md", "".join(parts).encode())
+    pictures()
+
+
+if __name__ == "__main__":
+    main()
