@@ -30,6 +30,7 @@ from provenance import provenance
 from released_reference import ReleasedReference
 
 GRAPHS, NODES, REPEATS = 32, 20, 25
+# The released program takes twice as long as these on the machine they were set on.
 TARGETS = {"forward": 32.0, "training step": 125.0}
 
 
@@ -57,14 +58,13 @@ def run() -> dict[str, Any]:
 
     reference = ReleasedReference(len(sigmas))
     optimiser = torch.optim.Adam(reference.parameters())
-    level = torch.arange(len(sigmas)).repeat(GRAPHS)
     sigma = torch.tensor(sigmas).repeat(GRAPHS)
     wide_mask = mask.repeat_interleave(len(sigmas), 0)
     noisy = symmetric_noise(wide_mask, generator=torch_generator(0, "noise"))
 
     def reference_step() -> None:
         optimiser.zero_grad()
-        ((reference(noisy, level) + noisy) ** 2).sum().backward()
+        ((reference(noisy) + noisy) ** 2).sum().backward()
         optimiser.step()
 
     @torch.no_grad()
@@ -73,7 +73,7 @@ def run() -> dict[str, Any]:
 
     @torch.no_grad()
     def reference_forward() -> None:
-        reference(noisy, level)
+        reference(noisy)
 
     times = alternating(
         {

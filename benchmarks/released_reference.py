@@ -1,9 +1,8 @@
-"""A plain EDP-GNN with the structure of the released program, as the reference that speed is a
-ratio to.
+"""A plain EDP-GNN with the structure and widths of the released program: the speed reference.
 
-Written from a description of that program's structure (batch normalisation and ELU in a three-layer
-edge MLP on the full concatenation, self-loops, tanh, summed read-outs, degrees appended at every
-layer, channels 2-2-4-4-4-2), sized to the same arithmetic (8 MFLOP for a graph of 20 nodes). It is
+Written from a description of that program (edge MLPs of three layers on the full concatenation
+with batch normalisation and ELU, as wide as twice the channels; self-loops; tanh; read-outs summed
+over steps; degrees appended at every layer; channels 2-2-4-4-4-2; level gains by position). It is
 used for timing only.
 """
 
@@ -17,72 +16,67 @@ from torch import Tensor, nn
 CHANNELS = (2, 2, 4, 4, 4, 2)
 FEATURES = 16
 STEPS = 4
-HIDDEN = 28
 
 
-class Conditional(nn.Module):
-    def __init__(self, width_in: int, width_out: int, levels: int) -> None:
+class ConditionalMLP(nn.Module):
+    def __init__(self, width_in: int, hidden: int, width_out: int, levels: int, norm: bool) -> None:
         super().__init__()
-        self.linear = nn.Linear(width_in, width_out)
-        self.gain = nn.Embedding(levels, width_out)
-        self.shift = nn.Embedding(levels, width_out)
+        self.levels = levels
+        widths = [(width_in, hidden), (hidden, hidden)]
+        self.linears = nn.ModuleList(nn.Linear(*pair) for pair in widths)
+        self.norms = nn.ModuleList(nn.BatchNorm1d(hidden) for _ in widths if norm)
+        self.gains = nn.ParameterList(torch.ones(levels, 1, hidden) for _ in widths)
+        self.shifts = nn.ParameterList(torch.zeros(levels, 1, hidden) for _ in widths)
+        self.last = nn.Linear(hidden, width_out)
 
-    def forward(self, x: Tensor, level: Tensor) -> Tensor:
-        shape = (len(x),) + (1,) * (x.ndim - 2) + (-1,)
-        return self.linear(x) * self.gain(level).view(shape) + self.shift(level).view(shape)
-
-
-class EdgeMLP(nn.Module):
-    def __init__(self, width_in: int, width_out: int, levels: int) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(
-            [
-                Conditional(width_in, HIDDEN, levels),
-                Conditional(HIDDEN, HIDDEN, levels),
-                Conditional(HIDDEN, width_out, levels),
-            ]
-        )
-        self.norms = nn.ModuleList([nn.BatchNorm1d(HIDDEN), nn.BatchNorm1d(HIDDEN)])
-
-    def forward(self, x: Tensor, level: Tensor) -> Tensor:
-        for layer, norm in zip(self.layers, self.norms):
-            x = layer(x, level)
-            x = norm(x.flatten(0, -2)).view_as(x)
-            x = nn.functional.elu(x)
-        return self.layers[-1](x, level)
+    def forward(self, x: Tensor) -> Tensor:
+        for index, linear in enumerate(self.linears):
+            x = linear(x)
+            if self.norms:
+                x = self.norms[index](x)
+            grouped = x.view(self.levels, -1, x.shape[-1])
+            grouped = grouped * self.gains[index] + self.shifts[index]
+            x = nn.functional.elu(grouped.view(-1, x.shape[-1]))
+        return self.last(x)
 
 
 class Layer(nn.Module):
     def __init__(self, c_in: int, c_out: int, features: int, levels: int) -> None:
         super().__init__()
         self.epsilon = nn.Parameter(torch.zeros(STEPS))
-        widths = [features] + [FEATURES] * (STEPS - 1)
+        widths = [features] + [FEATURES] * STEPS
+        hidden = 2 * max(widths)
         self.node = nn.ModuleList(
-            nn.Sequential(nn.Linear(c_in * w, FEATURES), nn.ELU(), nn.Linear(FEATURES, FEATURES))
-            for w in widths
+            nn.Sequential(nn.Linear(c_in * w, hidden), nn.ReLU(), nn.Linear(hidden, FEATURES))
+            for w in widths[:-1]
         )
         self.readout = nn.ModuleList(
-            nn.Sequential(nn.Linear(FEATURES, FEATURES), nn.ELU(), nn.Linear(FEATURES, FEATURES))
-            for _ in widths
+            nn.Sequential(nn.Linear(w, hidden), nn.LeakyReLU(), nn.Linear(hidden, FEATURES))
+            for w in widths
         )
-        self.edge = EdgeMLP(c_in + 2 * FEATURES, c_out, levels)
+        hidden = 2 * max(c_in, c_out)
+        self.edge = ConditionalMLP(c_in + 2 * FEATURES, hidden, c_out, levels, norm=True)
 
-    def forward(self, adj: Tensor, z: Tensor, level: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, adj: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
         nodes = adj.shape[-1]
         looped = adj + torch.eye(nodes)
-        total = torch.zeros(())
-        for epsilon, mlp, readout in zip(self.epsilon, self.node, self.readout):
-            summed = looped @ z.unsqueeze(1) + epsilon * z.unsqueeze(1)
-            z = torch.tanh(mlp(summed.transpose(1, 2).flatten(2)))
+        total = self.readout[0](z)
+        for epsilon, mlp, readout in zip(self.epsilon, self.node, self.readout[1:]):
+            summed = torch.matmul(looped, z.unsqueeze(1)).permute(0, 2, 1, 3).flatten(2)
+            summed = summed + epsilon * torch.cat([z] * adj.shape[1], dim=-1)
+            z = torch.tanh(mlp(summed))
             total = total + readout(z)
         left = total.unsqueeze(2).expand(-1, -1, nodes, -1)
         right = total.unsqueeze(1).expand(-1, nodes, -1, -1)
         pairs = torch.cat([adj.permute(0, 2, 3, 1), left, right], dim=-1)
-        edges = self.edge(pairs, level).permute(0, 3, 1, 2)
+        edges = self.edge(pairs.view(-1, pairs.shape[-1]))
+        edges = edges.view(*pairs.shape[:3], -1).permute(0, 3, 1, 2)
         return edges + edges.transpose(2, 3), total
 
 
 class ReleasedReference(nn.Module):
+    """forward(adj (B,N,N)) with the batch ordered by noise level, as that program does."""
+
     def __init__(self, levels: int) -> None:
         super().__init__()
         self.layers = nn.ModuleList()
@@ -90,14 +84,17 @@ class ReleasedReference(nn.Module):
         for c_in, c_out in pairwise(CHANNELS):
             self.layers.append(Layer(c_in, c_out, features + c_in, levels))
             features = FEATURES
-        self.final = EdgeMLP(sum(CHANNELS), 1, levels)
+        total = sum(CHANNELS)
+        self.final = ConditionalMLP(total, 2 * total, 1, levels, norm=False)
 
-    def forward(self, adj: Tensor, level: Tensor) -> Tensor:
+    def forward(self, adj: Tensor) -> Tensor:
         channels = torch.stack([adj, 1 - adj], dim=1)
         z = adj.sum(-1, keepdim=True)
         collected = [channels]
         for layer in self.layers:
             z = torch.cat([z, channels.sum(-1).transpose(1, 2)], dim=-1)
-            channels, z = layer(channels, z, level)
+            channels, z = layer(channels, z)
             collected.append(channels)
-        return self.final(torch.cat(collected, dim=1).permute(0, 2, 3, 1), level).squeeze(-1)
+        pairs = torch.cat(collected, dim=1).permute(0, 2, 3, 1)
+        score: Tensor = self.final(pairs.reshape(-1, pairs.shape[-1]))
+        return score.view_as(adj)

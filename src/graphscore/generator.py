@@ -174,8 +174,8 @@ class GraphGenerator:
             if folder is not None:
                 folder.checkpoint(trainer.step, self._document(model()), trainer.state())
 
-        if not resume:
-            checkpoint()
+        # At once, so that a run can be resumed from the start, with the settings it has now.
+        checkpoint()
         self._run(trainer, folder, checkpoint, checkpoint_seconds, on_record, should_stop)
         network.load_state_dict(trainer.average.state_dict())
         network.eval()
@@ -279,7 +279,7 @@ class GraphGenerator:
         *,
         sizes: Sequence[int] | None = None,
         seed: int | None = None,
-        sampling: LangevinSettings | None = None,
+        sampling: LangevinSettings | Mapping[str, Any] | None = None,
     ) -> list[nx.Graph[Any]]:
         """Generate graphs by annealed Langevin dynamics.
 
@@ -288,7 +288,7 @@ class GraphGenerator:
             sizes: number of nodes of each graph; drawn from the training graphs' if not given.
             seed: same seed, same graphs. Without it, each call gives new graphs, and the sequence
                 of calls is fixed by the generator's own seed.
-            sampling: settings other than the generator's.
+            sampling: settings instead of the generator's, or a dictionary of those that differ.
 
         Raises:
             SettingsError: `number` or `sizes` make no sense.
@@ -296,9 +296,11 @@ class GraphGenerator:
         """
         if number < 1:
             raise SettingsError(f"cannot sample {number} graphs; ask for at least 1.")
-        if sizes is not None and (len(sizes) != number or min(sizes) < 1):
+        if sizes is not None and (
+            len(sizes) != number or min(sizes) < 1 or any(int(size) != size for size in sizes)
+        ):
             raise SettingsError(
-                f"sizes must hold {number} numbers of nodes of at least 1, got {list(sizes)[:10]}."
+                f"sizes must hold {number} whole numbers of at least 1, got {list(sizes)[:10]}."
             )
         distribution = self._trained().sizes
         stream: tuple[str | int, ...] = ("sampling",)
@@ -308,9 +310,13 @@ class GraphGenerator:
         if sizes is None:
             drawn = distribution.draw(number, generator=torch_generator(seed, *stream, "sizes"))
         else:
-            drawn = torch.tensor(list(sizes))
+            drawn = torch.tensor([int(size) for size in sizes])
         order = torch.argsort(drawn, stable=True)
-        settings = sampling or self.settings.sampling
+        settings = (
+            sampling
+            if isinstance(sampling, LangevinSettings)
+            else self.settings.sampling.replaced(**(sampling or {}))
+        )
         chunks = _chunks(drawn, order, PAIRS_PER_CHUNK.get(self.device.type, 100_000))
         graphs: dict[int, nx.Graph[Any]] = {}
         calls = len(self.settings.noise.sigmas) * settings.steps_per_level

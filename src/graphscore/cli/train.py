@@ -69,9 +69,12 @@ def train(
         Print the result as JSON.
     """
     from graphscore.cli.interrupt import stop_requested
+    from graphscore.errors import SettingsError
     from graphscore.generator import GraphGenerator
     from graphscore.training.tensorboard import tensorboard_writer
 
+    if max_seconds is not None and max_seconds < 0:
+        raise SettingsError(f"--max-seconds {max_seconds:g}: give at least 0.")
     overrides = _overrides(
         seed=seed, steps=steps, batch_size=batch_size, learning_rate=learning_rate
     )

@@ -62,6 +62,8 @@ def draw_comparison(
     """
     target = Path(path)
     check_picture(target)
+    if not groups:
+        raise OutputError(f"{target}: nothing to draw. Give at least one group of graphs.")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

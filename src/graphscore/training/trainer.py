@@ -184,7 +184,7 @@ class Trainer:
             raise TrainingError(
                 f"the loss is not finite around step {self.step} (loss {loss}, gradient norm "
                 f"{norm}). Lower the learning rate (now {self.learning_rate(self.step):.2g}) or "
-                "gradient_clip and continue from the last checkpoint, which is from before."
+                "gradient_clip and start a new run; the last checkpoint, from before, is kept."
             )
         return TrainingRecord(
             step=self.step,
