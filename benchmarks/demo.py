@@ -30,7 +30,7 @@ def main() -> None:
             "seconds": time.perf_counter() - started,
             "training_seconds": json.loads((run / "checkpoint.json").read_text())["seconds"],
         }
-        metrics = json.loads((run / "metrics.json").read_text())
+        metrics = json.loads((run / "metrics.json").read_text())["metrics"]
     record = {"provenance": made, "metrics": metrics}
     write_file(arguments.json, (json.dumps(record, indent=1) + "\n").encode())
 

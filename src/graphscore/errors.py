@@ -33,6 +33,10 @@ class TrainingError(GraphscoreError):
     """Training that cannot go on, for instance because the loss is not finite."""
 
 
+class SamplingError(GraphscoreError):
+    """Sampling that left the finite numbers."""
+
+
 class MissingExtraError(GraphscoreError):
     """An optional dependency is not installed; the message names the extra that brings it."""
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from graphscore.config import RunSettings
 from graphscore.device import resolve_device
-from graphscore.errors import CheckpointError, GraphscoreError, SettingsError
+from graphscore.errors import CheckpointError, GraphscoreError, OutputError, SettingsError
 from graphscore.graphs import GraphBatch, node_mask_of_sizes, prepare_graphs
 from graphscore.metrics import EvaluationResult, evaluate
 from graphscore.networks import EDPGNN, EDPGNNSettings
@@ -36,7 +36,7 @@ from graphscore.sampling import (
 from graphscore.seeding import torch_generator
 from graphscore.training import Trainer, TrainingRecord, TrainingSettings
 from graphscore.training.checkpoint import read_checkpoint, write_checkpoint
-from graphscore.training.run_folder import RunFolder
+from graphscore.training.run_folder import LOG, RunFolder
 from graphscore.version import __version__
 
 PAIRS_PER_CHUNK = {"cpu": 100_000, "cuda": 4_000_000, "mps": 1_000_000}
@@ -206,14 +206,14 @@ class GraphGenerator:
                 update(record.step, f"loss {record.loss:.2f} ({record.per_pair:.3f} per pair)")
                 if folder is not None:
                     folder.append(record.to_dict())
-                ended = record.step >= steps or should_stop()
-                if ended or time.monotonic() - written >= checkpoint_seconds:
+                if time.monotonic() - written >= checkpoint_seconds:
                     checkpoint()
                     written = time.monotonic()
                 if on_record is not None:
                     on_record(record)
 
             trainer.run(on_record=record_step, should_stop=should_stop)
+        checkpoint()
 
     def _document(self, model: _Model) -> dict[str, Any]:
         return {
@@ -400,6 +400,11 @@ class GraphGenerator:
             OutputError: the folder cannot be written.
         """
         model = self._trained()
+        if (Path(path) / LOG).exists():
+            raise OutputError(
+                f"{path}: is the folder of a run, which holds this model already and needs its "
+                "training state to be resumed. Save to another folder."
+            )
         tensors = {f"average.{name}": t for name, t in model.network.state_dict().items()}
         write_checkpoint(Path(path), model.step, self._document(model), tensors)
 

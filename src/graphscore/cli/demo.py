@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -54,6 +55,7 @@ def demo(
     from graphscore.metrics import evaluate
     from graphscore.plots import draw_comparison
     from graphscore.training.checkpoint import has_checkpoint
+    from graphscore.version import __version__
 
     data = load_dataset(DATASET)
     settings = RunSettings(
@@ -66,7 +68,10 @@ def demo(
             data.train, run=out, resume=has_checkpoint(out), source=DATASET, should_stop=stop
         )
         if stop():
-            print(f"stopped at step {generator.step}; `graphscore demo` goes on from there")
+            print(
+                f"stopped at step {generator.step}; the same command goes on from there",
+                file=sys.stderr,
+            )
             return 130
     samples = generator.sample(SAMPLES, seed=settings.seed)
     write_graphs(out / "samples.g6", samples)
@@ -74,7 +79,15 @@ def demo(
         "samples": evaluate(samples, data.test, training=data.train),
         "training set": evaluate(data.train, data.test),
     }
-    record = {name: result.to_dict() for name, result in results.items()}
+    record = {
+        "dataset": DATASET,
+        "seed": settings.seed,
+        "step": generator.step,
+        "device": str(generator.device),
+        "graphscore": __version__,
+        "settings": settings.model_dump(mode="json"),
+        "metrics": {name: result.to_dict() for name, result in results.items()},
+    }
     write_file(out / "metrics.json", (json_module.dumps(record, indent=1) + "\n").encode())
     draw_comparison({"training graphs": data.train, "samples": samples}, out / "samples.png")
     if json:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +25,8 @@ class StopRequest:
         if self.signalled:
             raise KeyboardInterrupt
         self.signalled = True
-        print("stopping after this step; Ctrl-C again to stop at once", file=sys.stderr)
+        # Not print: a signal may arrive in the middle of one, and streams are not reentrant.
+        os.write(2, b"stopping after this step; Ctrl-C again to stop at once\n")
 
 
 @contextmanager

@@ -20,14 +20,15 @@ def print_table(
 ) -> None:
     """Write a table whose first `text` columns are text and the others numbers."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left")
+    table = Table(title=escape(title), title_justify="left")
     for index, column in enumerate(columns):
         justify: Literal["left", "right"] = "left" if index < text else "right"
         table.add_column(column, justify=justify, overflow="fold", no_wrap=index >= text)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(escape(cell) for cell in row))
     Console().print(table)
 
 

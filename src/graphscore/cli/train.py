@@ -95,7 +95,8 @@ def train(
     report(out, json=json)
     if generator.step < settings.training.steps:
         print(
-            f"stopped early; continue with: graphscore train {data} --out {out} --resume",
+            f"stopped early; continue with: graphscore train {data} --out {out} --resume"
+            " and the same options for reading graphs",
             file=sys.stderr,
         )
     return 130 if stop.signalled else 0
@@ -152,6 +153,7 @@ def report(run: Path, *, json: bool) -> None:
         "steps": steps,
         "finished": document["step"] >= steps,
         "loss": last["loss"] if last else None,
+        "loss_summed": last["summed"] if last else None,
         "loss_per_pair": last["per_pair"] if last else None,
         "seconds": document["seconds"],
         "made_with": document["made_with"],
@@ -161,7 +163,12 @@ def report(run: Path, *, json: bool) -> None:
     if json:
         print_json(record)
         return
-    loss = "" if last is None else f"{last['loss']:.2f} ({last['per_pair']:.3f} per pair)"
+    loss = ""
+    if last is not None:
+        loss = (
+            f"{last['loss']:.2f} (summed over levels, as in the paper's tables: "
+            f"{last['summed']:.1f}; per pair: {last['per_pair']:.3f})"
+        )
     made = ", ".join(f"{name} {version}" for name, version in document["made_with"].items())
     rows = [
         ["trained on", f"{record['trained_on']}, {record['graphs']} graphs"],

@@ -113,6 +113,10 @@ class GraphBatch:
 
     def __getitem__(self, index: slice | Tensor | Sequence[int]) -> GraphBatch:
         """Select graphs by slice, index list, index tensor or boolean mask; padding is kept."""
+        if isinstance(index, int):
+            raise GraphDataError(
+                f"a batch has no single graphs; use batch[{index}:{index + 1}] for a batch of one."
+            )
         if isinstance(index, slice | Tensor):
             key = index
         else:

@@ -43,6 +43,8 @@ class EDPGNNSettings(Settings):
     """Pass messages over the previous layer's channels; if off, always over the input's."""
     complement_channel: bool = True
     """Use 1 - A as a second input channel."""
+    node_output: Literal["tanh", "linear"] = "tanh"
+    """Last activation of the node MLPs; the text leaves it open."""
     condition_nodes: bool = True
     """Give the node MLPs gains and biases per noise level too."""
     node_readout: Literal["concat", "sum"] = "concat"
@@ -51,6 +53,8 @@ class EDPGNNSettings(Settings):
     """Join the weighted degrees in every channel to the node features at every layer."""
     edge_norm: Literal["none", "batch"] = "none"
     """Normalisation inside the edge MLPs."""
+    initial_gains: Literal["inverse-sigma", "one"] = "inverse-sigma"
+    """Where the output MLP's first and last gains start."""
 
     @model_validator(mode="after")
     def _has_layers(self) -> Self:
@@ -73,6 +77,7 @@ class EDPGNNSettings(Settings):
                 "append_degrees": True,
                 "edge_norm": "batch",
                 "activation": "elu",
+                "initial_gains": "one",
                 **changes,
             }
         )
@@ -129,6 +134,7 @@ class MultiChannelGNN(nn.Module):
         steps, width = settings.message_steps, settings.features
         levels = levels if settings.condition_nodes else 0
         self.activation = ACTIVATIONS[settings.activation]
+        self.bounded = settings.node_output == "tanh"
         self.first = nn.ModuleList(
             MessageLinear(
                 channels, width_in if step == 0 else width, width, levels, generator=generator
@@ -141,7 +147,7 @@ class MultiChannelGNN(nn.Module):
         summed = settings.node_readout == "sum"
         self.width_out = width if summed else steps * width
         self.readouts = nn.ModuleList(
-            ConditionalMLP([width] * 3, 0, settings.activation, generator=generator)
+            ConditionalMLP([width] * 3, levels, settings.activation, generator=generator)
             for _ in range(steps if summed else 0)
         )
 
@@ -151,9 +157,10 @@ class MultiChannelGNN(nn.Module):
         outputs = []
         for first, second in zip(self.first, self.second):
             hidden = self.activation(first(messages, z, level_weights))
-            # Sums over neighbours grow with N and with the noise; tanh as the activation of the
-            # last layer keeps stacked steps bounded.
-            z = torch.tanh(second(hidden, level_weights))
+            z = second(hidden, level_weights)
+            if self.bounded:
+                # Sums over neighbours grow with N and with the noise, step after step.
+                z = torch.tanh(z)
             outputs.append(z)
         if not self.readouts:
             return torch.cat(outputs, dim=-1)
@@ -184,8 +191,9 @@ class PairLinear(ConditionalLinear):
         first = torch.addcmul(shift, z @ of_first, gain)
         second = (z @ of_second) * gain
         pair = torch.bmm(edge_feat.flatten(1, 2), (of_pair * gain).expand(batch, -1, -1))
-        out = pair.view(batch, width, width, -1)
-        return out.add_(first.unsqueeze(2)).add_(second.unsqueeze(1))
+        # The first sum is a new tensor: in place on a view would cost copies in the gradient.
+        out = pair.view(batch, width, width, -1) + first.unsqueeze(2)
+        return out.add_(second.unsqueeze(1))
 
 
 class EdgeMLP(nn.Module):
@@ -271,7 +279,8 @@ class EDPGNN(nn.Module):
         self.final = ConditionalMLP(
             [total, hidden, hidden, 1], levels, settings.activation, generator=generator
         )
-        self._scale_gains(sigmas)
+        if settings.initial_gains == "inverse-sigma":
+            self._scale_gains(sigmas)
 
     def _scale_gains(self, sigmas: tuple[float, ...]) -> None:
         # Scores have size 1/sigma and change over distances of sigma. Starting the gains of the
@@ -287,13 +296,16 @@ class EDPGNN(nn.Module):
         self, adj: Tensor, node_mask: Tensor, sigma: Tensor, node_feat: Tensor | None = None
     ) -> list[Tensor]:
         """Return the adjacency channels (B,N,N,C) of the input and of every layer."""
-        pairs = pair_mask(node_mask).unsqueeze(-1).to(adj.dtype)
-        weights = self.level_weights(sigma, adj.dtype)
-        adj = adj * pairs.squeeze(-1)
-        edge_feat = adj.unsqueeze(-1)
+        pairs = pair_mask(node_mask).to(adj.dtype).unsqueeze(-1)
+        return self._channels(adj, pairs, self.level_weights(sigma, adj.dtype), node_feat)
+
+    def _channels(
+        self, adj: Tensor, pairs: Tensor, level_weights: Tensor, node_feat: Tensor | None
+    ) -> list[Tensor]:
+        edge_feat = adj.unsqueeze(-1) * pairs
+        z = edge_feat.sum(2)
         if self.settings.complement_channel:
-            edge_feat = torch.cat([edge_feat, 1 - edge_feat], dim=-1) * pairs
-        z = adj.sum(-1, keepdim=True)
+            edge_feat = torch.cat([edge_feat, pairs - edge_feat], dim=-1)
         given = 0 if node_feat is None else node_feat.shape[-1]
         if given != self.settings.node_feat_dim:
             raise GraphDataError(
@@ -306,8 +318,8 @@ class EDPGNN(nn.Module):
         for gnn, edge_mlp in zip(self.gnns, self.edge_mlps):
             if self.settings.append_degrees:
                 z = torch.cat([z, edge_feat.sum(2)], dim=-1)
-            z = gnn(edge_feat, z, weights)
-            updated = edge_mlp(edge_feat, z, pairs, weights)
+            z = gnn(edge_feat, z, level_weights)
+            updated = edge_mlp(edge_feat, z, pairs, level_weights)
             channels.append(updated)
             if self.settings.learnable_adjacency:
                 edge_feat = updated
@@ -323,14 +335,19 @@ class EDPGNN(nn.Module):
             node_mask: (B,N) bool.
             sigma: (B,) standard deviation of the noise of each graph.
             node_feat: (B,N,F) features from the data, if the settings ask for them.
+
+        Raises:
+            GraphDataError: `node_feat` is not as wide as the settings say.
         """
-        channels = self.edge_channels(adj, node_mask, sigma, node_feat)
+        pairs = pair_mask(node_mask).to(adj.dtype).unsqueeze(-1)
+        level_weights = self.level_weights(sigma, adj.dtype)
+        channels = torch.cat(self._channels(adj, pairs, level_weights, node_feat), dim=-1)
         # All channels are symmetric, so the output MLP sees each unordered pair once.
         nodes = adj.shape[1]
         row, column = torch.triu_indices(nodes, nodes, 1, device=adj.device)
         upper = row * nodes + column
-        features = torch.cat([c.flatten(1, 2).index_select(1, upper) for c in channels], dim=-1)
-        score: Tensor = self.final(features, self.level_weights(sigma, adj.dtype))
-        full = adj.new_zeros(len(adj), nodes * nodes).index_copy(1, upper, score.squeeze(-1))
+        score: Tensor = self.final(channels.flatten(1, 2).index_select(1, upper), level_weights)
+        full = adj.new_zeros(len(adj), nodes * nodes)
+        full[:, upper] = score.squeeze(-1)
         full = full.view_as(adj)
-        return (full + full.mT) * pair_mask(node_mask)
+        return (full + full.mT) * pairs.squeeze(-1)

@@ -10,7 +10,7 @@ class MaskedBatchNorm(nn.Module):
     """Standardise each feature over the unmasked rows of the batch; padding never counts.
 
     Part of the `released` variant. In training the statistics are those of the batch, in
-    evaluation the running ones, as in `torch.nn.BatchNorm1d`.
+    evaluation the running ones; unlike in `torch.nn.BatchNorm1d` both use the biased variance.
     """
 
     running_mean: Tensor

@@ -9,7 +9,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from graphscore.errors import GraphscoreError
+from graphscore.errors import SamplingError
 from graphscore.noise import symmetric_noise
 from graphscore.sampling.states import folded_normal
 from graphscore.settings import Settings
@@ -69,7 +69,7 @@ def annealed_langevin(
         on_step: called with the number of steps done and the state after every step.
 
     Raises:
-        GraphscoreError: the state is not finite, as happens when the step size is too large.
+        SamplingError: the state is not finite, as happens when the step size is too large.
 
     Example:
         >>> gaussian = lambda adj, mask, sigma: -adj / (1 + sigma.view(-1, 1, 1) ** 2)
@@ -95,7 +95,7 @@ def annealed_langevin(
             if on_step is not None:
                 on_step(done, adj)
         if not bool(adj.isfinite().all()):
-            raise GraphscoreError(
+            raise SamplingError(
                 f"sampling left the finite numbers at sigma {sigma:g}: the step size "
                 f"{settings.step_size:g} is too large for this model. Try a tenth of it."
             )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import product
 
-from graphscore.errors import GraphscoreError, SettingsError
+from graphscore.errors import SamplingError, SettingsError
 from graphscore.sampling.langevin import LangevinSettings
 
 
@@ -60,7 +60,7 @@ def select(
     for settings in candidates:
         try:
             trials.append((settings, distance(settings)))
-        except GraphscoreError:  # a step size too large for the model: out of the race, not an end
+        except SamplingError:  # a step size too large for the model: out of the race, not an end
             trials.append((settings, float("inf")))
     finite = [trial for trial in trials if trial[1] < float("inf")]
     if not finite:

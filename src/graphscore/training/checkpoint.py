@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,10 @@ from graphscore.errors import CheckpointError
 
 DOCUMENT = "checkpoint.json"
 VERSION = 1
+_OURS = re.compile(
+    r"checkpoint-\d{8,}-[0-9a-f]{8}\.safetensors"
+    r"|\.(checkpoint.*|settings\.json|log\.jsonl)\.[0-9a-f]{12}\.tmp"
+)
 
 
 def write_checkpoint(
@@ -53,16 +58,21 @@ def write_checkpoint(
     body = json.loads(json.dumps(body))  # as it will be read: keys of JSON objects are strings
     body["digest"] = _digest(body)
     write_file(folder / DOCUMENT, (json.dumps(body, indent=1) + "\n").encode())
-    for path in folder.glob("checkpoint-*.safetensors"):
-        if path.name != name:
-            path.unlink(missing_ok=True)
-    for path in folder.glob(".checkpoint*.tmp"):  # left by a process killed while writing
-        path.unlink(missing_ok=True)
+    # Older tensors, and what a process killed while writing left; nobody else's files.
+    for path in folder.iterdir():
+        if path.name != name and is_leftover(path.name):
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
 def has_checkpoint(folder: Path) -> bool:
     """Tell whether `folder` holds a checkpoint document."""
     return (folder / DOCUMENT).is_file()
+
+
+def is_leftover(name: str) -> bool:
+    """Tell whether a file name is one that only `write_checkpoint` gives to tensors in passing."""
+    return _OURS.fullmatch(name) is not None
 
 
 def read_document(folder: Path) -> dict[str, Any]:

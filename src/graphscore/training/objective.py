@@ -21,7 +21,7 @@ class LossValues:
 
     Attributes:
         per_level: (L,) sigma_i^2 / 2 * E||s + (A~ - A) / sigma_i^2||^2, entries of the matrix
-            summed as in the paper's tables. Equation 3 is the mean over levels.
+            summed.
         per_pair: (L,) the same as a mean over existing pairs, sigma_i^2 E[(s_ij + ...)^2]: 1 for a
             network that answers zero, whatever the size of the graphs.
     """
@@ -31,8 +31,13 @@ class LossValues:
 
     @property
     def total(self) -> Tensor:
-        """Equation 3, the scalar that is minimised."""
+        """Equation 3, the mean over levels: the scalar that is minimised."""
         return self.per_level.mean()
+
+    @property
+    def summed(self) -> Tensor:
+        """The sum over levels, the scale of the paper's Table 3 and of the released program."""
+        return self.per_level.sum()
 
 
 def score_matching_loss(

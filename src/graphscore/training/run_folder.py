@@ -11,7 +11,12 @@ from torch import Tensor
 
 from graphscore.atomic import write_file
 from graphscore.errors import CheckpointError, OutputError
-from graphscore.training.checkpoint import has_checkpoint, read_checkpoint, write_checkpoint
+from graphscore.training.checkpoint import (
+    has_checkpoint,
+    is_leftover,
+    read_checkpoint,
+    write_checkpoint,
+)
 
 SETTINGS = "settings.json"
 LOG = "log.jsonl"
@@ -42,15 +47,15 @@ class RunFolder:
             raise OutputError(
                 f"{self.path}: exists and is not an empty folder. Give a new folder for the run."
             )
-        self._write_settings(settings)
         write_file(self.path / LOG, b"")
+        self._write_settings(settings)
 
     def _nothing_to_lose(self) -> bool:
         """Empty, or the remains of a run that died before its first checkpoint."""
-        remains = (SETTINGS, LOG, "checkpoint-*.safetensors", ".*.tmp")
-        return all(
-            any(entry.match(pattern) for pattern in remains) for entry in self.path.iterdir()
-        )
+        names = {entry.name for entry in self.path.iterdir() if not is_leftover(entry.name)}
+        log = self.path / LOG
+        died_early = names <= {SETTINGS, LOG} and log.is_file() and not log.stat().st_size
+        return not names or died_early
 
     def _write_settings(self, settings: dict[str, Any]) -> None:
         write_file(self.path / SETTINGS, (json.dumps(settings, indent=1) + "\n").encode())
@@ -78,8 +83,14 @@ class RunFolder:
 
     def append(self, record: dict[str, Any]) -> None:
         """Add one record to the log."""
-        with (self.path / LOG).open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(record) + "\n")
+        try:
+            with (self.path / LOG).open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(record) + "\n")
+        except OSError as error:
+            raise OutputError(
+                f"{self.path / LOG}: cannot write ({error.strerror}). Make room or rights for it "
+                "and continue with --resume (resume=True)."
+            ) from None
 
     def records(self) -> list[dict[str, Any]]:
         """Read the log; a last line cut short by a crash is left out."""

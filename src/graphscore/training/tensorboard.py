@@ -24,7 +24,8 @@ def tensorboard_writer(folder: str | os.PathLike[str]) -> Callable[[TrainingReco
     def write(record: TrainingRecord) -> None:
         nonlocal writer
         # Made late: a run folder must be empty when the run starts.
-        writer = writer or SummaryWriter(str(folder))
+        # Whatever an interrupted run wrote beyond the point it resumes from is hidden.
+        writer = writer or SummaryWriter(str(folder), purge_step=record.step)
         for name in ("loss", "per_pair", "gradient_norm", "learning_rate"):
             writer.add_scalar(name, getattr(record, name), record.step)
         for level, value in enumerate(record.per_level):

@@ -46,7 +46,8 @@ class TrainingRecord:
 
     Attributes:
         step: optimiser steps done so far.
-        loss: equation 3 (`sum` reduction, the paper's numbers).
+        loss: equation 3.
+        summed: the same without the factor 1/L, the scale of the paper's Table 3.
         per_pair: the same as a mean over pairs; 1 for a network that answers zero.
         per_level: equation 3's terms, largest sigma first.
         gradient_norm: before clipping.
@@ -56,6 +57,7 @@ class TrainingRecord:
 
     step: int
     loss: float
+    summed: float
     per_pair: float
     per_level: list[float]
     gradient_norm: float
@@ -102,7 +104,9 @@ class Trainer:
         self.seconds = 0.0
         self._sigmas = torch.tensor(sigmas, device=device, dtype=data.adj.dtype)
         self._parameters = list(network.parameters())
-        self._optimiser = torch.optim.Adam(self._parameters, lr=settings.learning_rate)
+        # Hundreds of small tensors: one fused update is several times faster than a loop.
+        fused = self.device.type in ("cpu", "cuda")
+        self._optimiser = torch.optim.Adam(self._parameters, settings.learning_rate, fused=fused)
         self.average = MovingAverage(network, settings.ema_decay)
 
     def learning_rate(self, step: int) -> float:
@@ -189,6 +193,7 @@ class Trainer:
         return TrainingRecord(
             step=self.step,
             loss=loss,
+            summed=sum(per_level),
             per_pair=per_pair,
             per_level=per_level,
             gradient_norm=norm,

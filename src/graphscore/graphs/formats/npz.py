@@ -69,7 +69,7 @@ def encode_npz(graphs: Sequence[nx.Graph[Any]]) -> bytes:
     if batch.node_feat is not None:
         arrays["node_feat"] = batch.node_feat.numpy()
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
     return buffer.getvalue()
 
 
