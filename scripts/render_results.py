@@ -77,7 +77,7 @@ def quality() -> str:
                     f"| {name}, published | {part['sample_count']} | {published(paper)} | | |"
                 )
     training = [
-        "\n\nThe published column is the training loss of the paper's Table 3, which is summed over "
+        "\n\nThe published column is the training loss of the paper's Table 3, summed over "
         "levels.\n\n| dataset | loss (equation 3) | summed over levels | published | per pair "
         "| training | 1024 samples |",
         "|---|---|---|---|---|---|---|",

@@ -475,3 +475,33 @@ def test_a_saved_model_remembers_how_long_it_was_trained(fitted, tmp_path):
     fitted.save(tmp_path / "model")
     document = json.loads((tmp_path / "model/checkpoint.json").read_text())
     assert document["seconds"] > 0
+
+
+def test_saving_over_a_run_is_refused(graphs, tmp_path):
+    """The run's checkpoint holds the training state, which a saved model does not have."""
+    generator = make().fit(graphs, run=tmp_path / "run")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    with pytest.raises(OutputError, match=r"folder of a run.*another folder"):
+        generator.save(tmp_path / "run")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
+
+
+def test_stopping_leaves_a_checkpoint_of_the_last_step(graphs, tmp_path):
+    """Also when the question whether to stop is answered with yes only once."""
+    answers = iter([False, False, True])
+    generator = make(steps=9).fit(
+        graphs, run=tmp_path / "run", should_stop=lambda: next(answers, False)
+    )
+    loaded = GraphGenerator.load(tmp_path / "run", show_progress=False)
+    assert loaded.step == generator.step == 2
+
+
+def test_the_sampler_may_be_changed_by_a_dictionary(fitted):
+    """The rest stays as the generator has it; sizes must be whole numbers."""
+    settings = fitted.settings.sampling.replaced(step_size=1e-3)
+    changed = fitted.sample(4, seed=1, sampling={"step_size": 1e-3})
+    assert structure(changed) == structure(fitted.sample(4, seed=1, sampling=settings))
+    with pytest.raises(SettingsError, match="step_size"):
+        fitted.sample(2, sampling={"stepsize": 1})
+    with pytest.raises(SettingsError, match="whole"):
+        fitted.sample(2, sizes=[2.5, 3])

@@ -300,7 +300,8 @@ class GraphGenerator:
             len(sizes) != number or min(sizes) < 1 or any(int(size) != size for size in sizes)
         ):
             raise SettingsError(
-                f"sizes must be {number} numbers of nodes, whole and at least 1, got {list(sizes)[:10]}."
+                f"sizes must be {number} numbers of nodes, whole and at least 1, "
+                f"got {list(sizes)[:10]}."
             )
         distribution = self._trained().sizes
         stream: tuple[str | int, ...] = ("sampling",)

@@ -186,3 +186,11 @@ def test_resume_goes_on_to_more_steps(place, call):
     log = [json.loads(line) for line in (place / "run/log.jsonl").read_text().splitlines()]
     assert [record["step"] for record in log] == [1, 2, 3, 4, 5, 6]
     assert json.loads((place / "run/settings.json").read_text())["training"]["steps"] == 6
+
+
+def test_names_with_brackets_are_shown_as_they_are(place, call):
+    """Square brackets mean markup to the table printer, but not to the user."""
+    assert call("datasets", "export", "ego-small", "-o", "a[bold].g6").code == 0
+    outcome = call("evaluate", "a[bold].g6", "-r", "a[bold].g6")
+    assert outcome.code == 0, outcome.err
+    assert "a[bold].g6" in outcome.out

@@ -203,3 +203,9 @@ def test_to_networkx_refuses_padding_edges_and_asymmetry(featured):
     adj[1, 0, 2] = 1
     with pytest.raises(GraphDataError, match=r"graph 2.*asymmetric"):
         GraphBatch(adj, featured.node_mask).to_networkx()
+
+
+def test_a_single_index_is_refused_with_the_way_out():
+    batch = GraphBatch(torch.zeros(2, 3, 3), torch.ones(2, 3, dtype=torch.bool))
+    with pytest.raises(GraphDataError, match=r"batch\[1:2\]"):
+        batch[1]

@@ -166,3 +166,15 @@ def test_only_the_total_carries_a_gradient():
     assert not values.per_pair.requires_grad
     values.total.backward()
     assert factor.grad.item() < 0
+
+
+def test_the_sum_over_levels_is_the_scale_of_the_papers_tables():
+    """Equation 3 has the factor 1/L; Table 3 and the released program do not."""
+    batch = GraphBatch(torch.zeros(2, 4, 4), torch.ones(2, 4, dtype=torch.bool))
+    loss = score_matching_loss(
+        lambda adj, mask, sigma, feat: torch.zeros_like(adj),
+        batch,
+        torch.tensor([1.0, 0.5, 0.1]),
+        generator=torch.Generator().manual_seed(0),
+    )
+    assert loss.summed.item() == pytest.approx(3 * loss.total.item(), rel=1e-6)

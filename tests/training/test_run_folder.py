@@ -82,3 +82,11 @@ def test_a_model_without_training_state_cannot_be_continued(folder):
 def test_resuming_nothing(tmp_path):
     with pytest.raises(CheckpointError, match="no checkpoint here"):
         RunFolder(tmp_path).read()
+
+
+def test_settings_of_something_else_are_not_overwritten(tmp_path):
+    """A folder with just a settings.json is somebody else's."""
+    (tmp_path / "settings.json").write_text("mine")
+    with pytest.raises(OutputError, match="not an empty folder"):
+        RunFolder(tmp_path).start({})
+    assert (tmp_path / "settings.json").read_text() == "mine"

@@ -13,7 +13,7 @@ from graphscore.cli.tables import print_evaluations, print_json
 
 DATASET = "community-small"
 SAMPLES = 64
-STEPS = 2000
+STEPS = 1200
 STEPS_PER_LEVEL = 200
 # A short training wants larger steps than a long one, and so does a short chain.
 LEARNING_RATE = 5e-3
