@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from graphscore.cli import interrupt
 from graphscore.cli.interrupt import stop_requested
 from graphscore.training.checkpoint import read_checkpoint
 
@@ -140,8 +141,9 @@ def _interrupt() -> None:
     time.sleep(0.05)  # gives the handler its turn
 
 
-def test_the_second_ctrl_c_stops_at_once(capfd):
+def test_the_second_ctrl_c_stops_at_once(capfd, monkeypatch):
     """The first one asks; afterwards Ctrl-C means what it meant before."""
+    monkeypatch.setattr(interrupt, "SAME_REQUEST_SECONDS", 0.0)
     before = signal.getsignal(signal.SIGINT)
     with stop_requested() as stop:
         assert not stop()
@@ -151,3 +153,11 @@ def test_the_second_ctrl_c_stops_at_once(capfd):
         with pytest.raises(KeyboardInterrupt):
             _interrupt()
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_one_request_that_arrives_twice_is_one_request():
+    """A terminal and `make` may both pass a signal on; the checkpoint must still be written."""
+    with stop_requested() as stop:
+        _interrupt()
+        _interrupt()
+        assert stop()

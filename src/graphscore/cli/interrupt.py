@@ -9,12 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+SAME_REQUEST_SECONDS = 1.0
+"""One request may arrive twice, from the terminal and from a parent such as make."""
+
 
 class StopRequest:
     """Tells whether to stop: after a signal, or when the time is up."""
 
     def __init__(self, max_seconds: float | None) -> None:
         self.signalled = False
+        self._first_signal = 0.0
         self._deadline = None if max_seconds is None else time.monotonic() + max_seconds
 
     def __call__(self) -> bool:
@@ -22,9 +26,12 @@ class StopRequest:
         return self.signalled or timed_out
 
     def on_signal(self, number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if self.signalled and now - self._first_signal < SAME_REQUEST_SECONDS:
+            return
         if self.signalled:
             raise KeyboardInterrupt
-        self.signalled = True
+        self.signalled, self._first_signal = True, now
         # Not print: a signal may arrive in the middle of one, and streams are not reentrant.
         os.write(2, b"stopping after this step; Ctrl-C again to stop at once\n")
 
