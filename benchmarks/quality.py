@@ -2,7 +2,7 @@
 
     python benchmarks/quality.py community-small ego-small --json results/quality.json
 
-Default settings, one seed; sampler settings are the defaults too, nothing is tuned on test graphs.
+Default settings, one seed; the sampler settings are the defaults too.
 """
 
 from __future__ import annotations

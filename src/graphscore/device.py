@@ -40,7 +40,7 @@ def _keep_freed_memory() -> None:
     """Let the C library keep freed memory for the next step instead of returning it.
 
     A training step takes and frees hundreds of megabytes; giving the pages back to the system and
-    faulting them in again costs about a fifth of its time. Only glibc has this setting.
+    faulting them in again costs much of its time. Only glibc has this setting.
     """
     if not sys.platform.startswith("linux"):
         return

@@ -121,7 +121,7 @@ def prepare_candidates(
 @contextlib.contextmanager
 def _collector_paused() -> Iterator[None]:
     # Graphs are dictionaries of dictionaries, and the collector walks all of them again and again
-    # while they are built though none is garbage; that took a third of the time of reading a file.
+    # while they are built though none is garbage; that takes much of the time of reading a file.
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 
 def _silu(x: Tensor) -> Tensor:
-    # Without gradients nobody needs the input again, and in place is a third faster.
+    # Without gradients nobody needs the input again, and in place is faster.
     return nn.functional.silu(x, inplace=not x.requires_grad)
 
 

@@ -36,7 +36,7 @@ class EDPGNNSettings(Settings):
     edge_width: int = Field(default=16, ge=1)
     """Hidden width of the edge and output MLPs."""
     activation: Literal["silu", "elu"] = "silu"
-    """Activation inside the MLPs; the text names none, and SiLU costs a third of ELU on CPUs."""
+    """Activation inside the MLPs; the text names none, and SiLU is cheaper than ELU on CPUs."""
     node_feat_dim: int = Field(default=0, ge=0)
     """Width of node features from the data, joined to the weighted degree."""
     learnable_adjacency: bool = True

@@ -71,7 +71,7 @@ def has_checkpoint(folder: Path) -> bool:
 
 
 def is_leftover(name: str) -> bool:
-    """Tell whether a file name is one that only `write_checkpoint` gives to tensors in passing."""
+    """Tell whether a name is that of a run's tensor file or of a half-written file of a run."""
     return _OURS.fullmatch(name) is not None
 
 
