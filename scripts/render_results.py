@@ -113,8 +113,9 @@ def demo() -> str:
     return (
         "\n## The demo\n\n"
         f"`make demo` on {made['processor']}, {made['threads']} cores: training "
-        f"{made['training_seconds']:.0f} s, {made['seconds']:.0f} s in all. Its settings were tried "
-        "with the test verdict in view, and trainings this short vary; it is no benchmark.\n\n"
+        f"{made['training_seconds']:.0f} s, {made['seconds']:.0f} s in all. Its settings were "
+        "tried with the test verdict in view, and trainings this short vary; it is no "
+        "benchmark.\n\n"
         "| community-small | graphs | degree | clustering | orbit | average | unique | novel |\n"
         "|---|---|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
     )
@@ -137,9 +138,9 @@ def network_speed() -> str:
         f"{made['threads']} threads, torch {made['torch']}, {record['repeats']} repeats. The "
         "reference is a plain network with the released program's structure and number of "
         "parameters, run in turns with ours; the machine was shared, so the ratio is what counts. "
-        "Ours includes drawing the noise, clipping and averaging. Both runs of this code are shown. "
-        "The bars were set on a machine where the released program took 65 and 255 ms; this one "
-        "was slower, and its medians do not reach the absolute bars.\n\n"
+        "Ours includes drawing the noise, clipping and averaging. Both runs of this code are "
+        "shown. The bars were set on a machine where the released program took 65 and 255 ms; "
+        "this one was slower, and its medians do not reach the absolute bars.\n\n"
         "| | median ms | fastest ms | reference median ms | ratio | ratio to reach | bar ms |\n"
         "|---|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Iterator
 
 import networkx as nx
 import numpy as np
@@ -28,15 +27,6 @@ from graphscore.sampling import LangevinSettings
 from graphscore.training import TrainingSettings
 
 NETWORK = {"channels": [2], "message_steps": 1, "features": 4, "edge_width": 4}
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Tiny networks are several times faster on one thread."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def make(*, seed: int = 0, sampling: dict | None = None, **training) -> GraphGenerator:

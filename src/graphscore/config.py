@@ -76,3 +76,19 @@ def named_network(name: str) -> EDPGNNSettings:
     if name not in NETWORKS:
         raise SettingsError(f"unknown network {name!r}. Use one of: {', '.join(NETWORKS)}.")
     return NETWORKS[name]
+
+
+def changed_settings(stored: RunSettings, wanted: RunSettings) -> list[str]:
+    """Describe the settings that may not change when a run is continued but did."""
+    before, after = stored.model_dump(), wanted.model_dump()
+    for settings in (before, after):
+        del settings["sampling"], settings["training"]["steps"], settings["training"]["log_every"]
+    changed = []
+    for part, value in before.items():
+        values = value if isinstance(value, dict) else {"": value}
+        others = after[part] if isinstance(value, dict) else {"": after[part]}
+        for name, old in values.items():
+            if others[name] != old:
+                key = f"{part}.{name}" if name else part
+                changed.append(f"{key} was {old!r} and is now {others[name]!r}")
+    return changed

@@ -16,7 +16,7 @@ import networkx as nx
 import torch
 from torch import Tensor
 
-from graphscore.config import RunSettings
+from graphscore.config import RunSettings, changed_settings
 from graphscore.device import resolve_device
 from graphscore.errors import CheckpointError, GraphscoreError, OutputError, SettingsError
 from graphscore.graphs import GraphBatch, node_mask_of_sizes, prepare_graphs
@@ -29,6 +29,7 @@ from graphscore.sampling import (
     Selection,
     SizeDistribution,
     annealed_langevin,
+    chunks_of_similar_size,
     langevin_grid,
     quantise,
     select,
@@ -231,7 +232,7 @@ class GraphGenerator:
 
     def _restore(self, trainer: Trainer, folder: RunFolder, origin: dict[str, Any]) -> None:
         document, tensors = folder.read()
-        changed = _changes(RunSettings(**document["settings"]), self.settings)
+        changed = changed_settings(RunSettings(**document["settings"]), self.settings)
         if changed:
             raise CheckpointError(
                 f"{folder.path}: was started with other settings ({'; '.join(changed)}). "
@@ -312,13 +313,12 @@ class GraphGenerator:
             drawn = distribution.draw(number, generator=torch_generator(seed, *stream, "sizes"))
         else:
             drawn = torch.tensor([int(size) for size in sizes])
-        order = torch.argsort(drawn, stable=True)
         settings = (
             sampling
             if isinstance(sampling, LangevinSettings)
             else self.settings.sampling.replaced(**(sampling or {}))
         )
-        chunks = _chunks(drawn, order, PAIRS_PER_CHUNK.get(self.device.type, 100_000))
+        chunks = chunks_of_similar_size(drawn, PAIRS_PER_CHUNK.get(self.device.type, 100_000))
         graphs: dict[int, nx.Graph[Any]] = {}
         calls = len(self.settings.noise.sigmas) * settings.steps_per_level
         with progress("sampling", calls * len(chunks), enabled=self.show_progress) as update:
@@ -440,16 +440,6 @@ class GraphGenerator:
         return made
 
 
-def _chunks(sizes: Tensor, order: Tensor, pairs: int) -> list[Tensor]:
-    """Cut graphs ordered by rising size into chunks of at most `pairs` padded pairs each."""
-    chunks: list[list[int]] = [[]]
-    for index in order.tolist():
-        if chunks[-1] and (len(chunks[-1]) + 1) * int(sizes[index]) ** 2 > pairs:
-            chunks.append([])
-        chunks[-1].append(index)
-    return [torch.tensor(chunk) for chunk in chunks]
-
-
 def _advance(update: Update, before: int, done: int, _: Tensor) -> None:
     update(before + done, "")
 
@@ -460,19 +450,3 @@ def _fingerprint(data: GraphBatch) -> str:
     digest.update(data.sizes.to(torch.int64).numpy().tobytes())
     digest.update((data.adj > 0).numpy().tobytes())
     return digest.hexdigest()
-
-
-def _changes(stored: RunSettings, wanted: RunSettings) -> list[str]:
-    """Describe the settings that may not change when a run is continued but did."""
-    before, after = stored.model_dump(), wanted.model_dump()
-    for settings in (before, after):
-        del settings["sampling"], settings["training"]["steps"], settings["training"]["log_every"]
-    changed = []
-    for part, value in before.items():
-        values = value if isinstance(value, dict) else {"": value}
-        others = after[part] if isinstance(value, dict) else {"": after[part]}
-        for name, old in values.items():
-            if others[name] != old:
-                key = f"{part}.{name}" if name else part
-                changed.append(f"{key} was {old!r} and is now {others[name]!r}")
-    return changed

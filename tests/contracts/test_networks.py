@@ -110,15 +110,6 @@ class Case:
         return score(self.network, batch, self.sigma if sigma is None else sigma)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Here only: hundreds of tiny products, which threads on a busy machine make much slower."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(params=["train", "eval"])
 def mode(request):
     return request.param

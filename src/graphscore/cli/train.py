@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from graphscore.cli.data import ReadingOptions, load
-from graphscore.cli.tables import print_json, print_table
+from graphscore.cli.info import report
 
 if TYPE_CHECKING:
     from graphscore.config import RunSettings
@@ -79,13 +80,9 @@ def train(
         seed=seed, steps=steps, batch_size=batch_size, learning_rate=learning_rate
     )
     settings = _settings(out if resume else None, config, network, overrides)
-    limit = ReadingOptions(
-        **{
-            **reading.__dict__,
-            "max_nodes": MAX_NODES if reading.max_nodes is None else reading.max_nodes,
-        }
-    )
-    graphs = load(data, limit, split="train")
+    if reading.max_nodes is None:
+        reading = replace(reading, max_nodes=MAX_NODES)
+    graphs = load(data, reading, split="train")
     generator = GraphGenerator.from_settings(settings, device=device)
     on_record = tensorboard_writer(out / "tensorboard") if tensorboard else None
     with stop_requested(max_seconds) as stop:
@@ -132,61 +129,3 @@ def _settings(
         except SettingsError as error:
             raise SettingsError(f"{config}: {error}") from None
     return RunSettings(**merge(base, overrides))
-
-
-def report(run: Path, *, json: bool) -> None:
-    """Show what a run folder holds."""
-    from graphscore.training.checkpoint import read_document
-    from graphscore.training.run_folder import RunFolder
-
-    document = read_document(run)
-    records = RunFolder(run).records()
-    last = records[-1] if records else None
-    sizes = [int(size) for size in document["sizes"]]
-    steps = document["settings"]["training"]["steps"]
-    record = {
-        "run": str(run),
-        "trained_on": document["training_graphs"]["source"],
-        "graphs": document["training_graphs"]["graphs"],
-        "nodes": [min(sizes), max(sizes)],
-        "step": document["step"],
-        "steps": steps,
-        "finished": document["step"] >= steps,
-        "loss": last["loss"] if last else None,
-        "loss_summed": last["summed"] if last else None,
-        "loss_per_pair": last["per_pair"] if last else None,
-        "seconds": document["seconds"],
-        "made_with": document["made_with"],
-        "settings": document["settings"],
-        "files": sorted(path.name for path in run.iterdir() if not path.name.startswith(".")),
-    }
-    if json:
-        print_json(record)
-        return
-    loss = ""
-    if last is not None:
-        loss = (
-            f"{last['loss']:.2f} (summed over levels, as in the paper's tables: "
-            f"{last['summed']:.1f}; per pair: {last['per_pair']:.3f})"
-        )
-    made = ", ".join(f"{name} {version}" for name, version in document["made_with"].items())
-    rows = [
-        ["trained on", f"{record['trained_on']}, {record['graphs']} graphs"],
-        ["nodes", f"{min(sizes)} to {max(sizes)}"],
-        ["steps", f"{document['step']} of {steps}"],
-        ["loss (equation 3)", loss],
-        ["training time", f"{document['seconds']:.0f} s"],
-        ["made with", made],
-        ["files", ", ".join(record["files"])],
-        *[
-            [name, ", ".join(f"{key} {_short(value)}" for key, value in part.items())]
-            for name, part in document["settings"].items()
-            if isinstance(part, dict)
-        ],
-        ["seed", str(document["settings"]["seed"])],
-    ]
-    print_table(str(run), ["", ""], rows, text=2)
-
-
-def _short(value: Any) -> str:
-    return " ".join(str(item) for item in value) if isinstance(value, list) else str(value)

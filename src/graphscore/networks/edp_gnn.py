@@ -23,8 +23,8 @@ from graphscore.settings import Settings
 class EDPGNNSettings(Settings):
     """Shape of an EDP-GNN; the defaults are the paper's text and appendix.
 
-    >>> EDPGNNSettings().num_layers
-    5
+    >>> EDPGNNSettings().channels
+    (4, 4, 4, 4, 4)
     """
 
     channels: tuple[int, ...] = (4, 4, 4, 4, 4)
@@ -61,10 +61,6 @@ class EDPGNNSettings(Settings):
         if not self.channels or min(self.channels) < 1:
             raise ValueError("channels needs at least one layer and at least one channel in each")
         return self
-
-    @property
-    def num_layers(self) -> int:
-        return len(self.channels)
 
     @classmethod
     def released(cls, **changes: object) -> EDPGNNSettings:

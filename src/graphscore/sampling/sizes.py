@@ -43,3 +43,17 @@ class SizeDistribution:
         sizes = torch.tensor(list(self.counts))
         weights = torch.tensor(list(self.counts.values()), dtype=torch.float64)
         return sizes[torch.multinomial(weights, number, replacement=True, generator=generator)]
+
+
+def chunks_of_similar_size(sizes: Tensor, pairs: int) -> list[Tensor]:
+    """Cut graphs, smallest first, into index chunks of at most `pairs` padded pairs each.
+
+    >>> [chunk.tolist() for chunk in chunks_of_similar_size(torch.tensor([3, 1, 3]), 9)]
+    [[1], [0], [2]]
+    """
+    chunks: list[list[int]] = [[]]
+    for index in torch.argsort(sizes, stable=True).tolist():
+        if chunks[-1] and (len(chunks[-1]) + 1) * int(sizes[index]) ** 2 > pairs:
+            chunks.append([])
+        chunks[-1].append(index)
+    return [torch.tensor(chunk) for chunk in chunks]
