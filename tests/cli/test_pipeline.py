@@ -194,5 +194,5 @@ def test_names_with_brackets_are_shown_as_they_are(place, call):
     outcome = call("evaluate", "a[bold].g6", "-r", "a[bold].g6")
     assert outcome.code == 0, outcome.err
     assert "a[bold].g6" in outcome.out
-    trained = call("train", "a[bold].g6", "--out", "run", "--max-seconds", 0)
+    trained = call("train", "a[bold].g6", "--out", "named", "--max-seconds", 0)
     assert "a[bold].g6" in trained.out
