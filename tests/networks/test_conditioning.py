@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import pytest
 import torch
 
-from graphscore.networks.conditioning import ConditionalLinear, ConditionalMLP, LevelWeights
+from graphscore.networks.conditioning import (
+    ConditionalLinear,
+    ConditionalMLP,
+    Conditioning,
+    LevelWeights,
+    conditional_layers,
+)
 
 SIGMAS = (1.6, 0.8, 0.6, 0.4, 0.2, 0.1)
 
@@ -28,6 +35,10 @@ def normal(*shape, seed=1):
 
 def weights_of(sigmas, *values):
     return LevelWeights(sigmas)(torch.tensor(values, dtype=torch.float64), torch.float64)
+
+
+def conditioned(module, weights):
+    return Conditioning(conditional_layers(module), weights)
 
 
 @pytest.mark.parametrize("order", [SIGMAS, SIGMAS[::-1]])
@@ -77,16 +88,18 @@ def test_conditional_linear_is_the_papers_formula(rows):
     one_hot = torch.eye(6, dtype=torch.float64)[levels]
     expected = x @ layer.weight + layer.bias
     expected = expected * layer.gain[levels].unsqueeze(1) + layer.shift[levels].unsqueeze(1)
-    torch.testing.assert_close(layer(x, one_hot), expected, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(
+        layer(x, conditioned(layer, one_hot)), expected, rtol=1e-12, atol=1e-12
+    )
 
 
 def test_conditional_linear_paths_agree_between_levels():
     """The path is a matter of speed: the rows of a long input equal those of short ones."""
     layer = randomise(ConditionalLinear(5, 3, 6, generator=torch.Generator()))
-    weights = weights_of(SIGMAS, 0.13, 0.5, 1.0)
+    conditioning = conditioned(layer, weights_of(SIGMAS, 0.13, 0.5, 1.0))
     x = normal(3, 12, 5)
-    pieces = torch.cat([layer(part, weights) for part in x.split(3, dim=1)], dim=1)
-    torch.testing.assert_close(layer(x, weights), pieces, rtol=1e-12, atol=1e-12)
+    pieces = torch.cat([layer(part, conditioning) for part in x.split(3, dim=1)], dim=1)
+    torch.testing.assert_close(layer(x, conditioning), pieces, rtol=1e-12, atol=1e-12)
 
 
 def test_without_levels_a_plain_linear_map():
@@ -95,18 +108,48 @@ def test_without_levels_a_plain_linear_map():
     assert {name for name, _ in layer.named_parameters()} == {"weight", "bias"}
     x = normal(2, 7, 5)
     expected = torch.nn.functional.linear(x, layer.weight.mT, layer.bias)
-    result = layer(x, weights_of(SIGMAS, 0.1, 1.6))
+    conditioning = conditioned(layer, weights_of(SIGMAS, 0.1, 1.6))
+    assert conditioning.gains == conditioning.shifts == ()
+    result = layer(x, conditioning)
     torch.testing.assert_close(result, expected, rtol=1e-12, atol=1e-12)
-    gain, shift = layer.gain_and_shift(weights_of(SIGMAS, 0.1, 1.6))
+    gain, shift = layer.gain_and_shift(conditioning)
     torch.testing.assert_close((x @ layer.weight) * gain + shift, expected)
+
+
+def test_conditioning_gives_every_layer_its_own():
+    """One product for all layers, of different widths, equals a look-up in each of them."""
+    layers = [ConditionalLinear(2, width, 6, generator=torch.Generator()) for width in (3, 1, 4)]
+    plain = ConditionalLinear(2, 5, 0, generator=torch.Generator())
+    network = randomise(torch.nn.ModuleList([layers[0], plain, *layers[1:]]))
+    weights = weights_of(SIGMAS, 0.13, 0.5)
+    conditioning = conditioned(network, weights)
+    assert len(conditioning.gains) == 3
+    for layer in layers:
+        gain, shift = layer.gain_and_shift(conditioning)
+        assert gain.shape == shift.shape == (2, 1, len(layer.bias))
+        torch.testing.assert_close(gain.squeeze(1), weights @ layer.gain)
+        expected = weights @ layer.gain * layer.bias + weights @ layer.shift
+        torch.testing.assert_close(shift.squeeze(1), expected)
+
+
+def test_a_copied_network_is_conditioned_by_its_own_parameters():
+    """Slots survive a deep copy, which the moving average makes."""
+    mlp = randomise(ConditionalMLP([4, 3, 5, 2], 6, "elu", generator=torch.Generator()))
+    layers = conditional_layers(mlp)
+    copied, copies = copy.deepcopy((mlp, layers))
+    with torch.no_grad():
+        copied.last.shift.add_(1)
+    weights, x = weights_of(SIGMAS, 0.3, 0.7), normal(2, 5, 4)
+    expected = mlp(x, Conditioning(layers, weights)) + 1
+    torch.testing.assert_close(copied(x, Conditioning(copies, weights)), expected)
 
 
 def test_mlp_activates_between_layers_only():
     """No activation before the first or after the last layer."""
     mlp = randomise(ConditionalMLP([4, 3, 5, 2], 6, "elu", generator=torch.Generator()))
-    weights, x = weights_of(SIGMAS, 0.3, 0.7), normal(2, 5, 4)
-    expected = mlp.first(x, weights)
+    conditioning, x = conditioned(mlp, weights_of(SIGMAS, 0.3, 0.7)), normal(2, 5, 4)
+    expected = mlp.first(x, conditioning)
     for layer in (*mlp.between, mlp.last):
-        expected = layer(torch.nn.functional.elu(expected), weights)
+        expected = layer(torch.nn.functional.elu(expected), conditioning)
     assert expected.shape == (2, 5, 2)
-    torch.testing.assert_close(mlp(x, weights), expected)
+    torch.testing.assert_close(mlp(x, conditioning), expected)

@@ -8,6 +8,7 @@ import torch
 from graphscore.errors import GraphDataError, SettingsError
 from graphscore.graphs import node_mask_of_sizes, pair_mask
 from graphscore.networks import EDPGNN, EDPGNNSettings
+from graphscore.networks.conditioning import Conditioning, conditional_layers
 from graphscore.networks.edp_gnn import MessageLinear, PairLinear
 
 SIGMAS = (1.0, 0.5, 0.1)
@@ -30,6 +31,12 @@ def normal(*shape, source):
     return torch.randn(*shape, generator=source, dtype=torch.float64)
 
 
+def conditioned(module, level):
+    """The conditioning of graphs at levels of the ladder."""
+    weights = torch.eye(len(SIGMAS), dtype=torch.float64)[level]
+    return Conditioning(conditional_layers(module), weights)
+
+
 def conditional(layer, x, level):
     """f_i(x) = (W x + b) gain_i + shift_i of section 3.4.4, before its activation."""
     y = x @ layer.weight + layer.bias
@@ -43,8 +50,8 @@ def test_pair_linear_is_the_linear_layer_of_the_concatenation(levels):
     layer = randomise(PairLinear(2, 3, 5, levels, generator=source), source)
     edge, z = normal(4, 6, 6, 2, source=source), normal(4, 6, 3, source=source)
     level = torch.tensor([2, 0, 1, 1])
-    weights = torch.eye(3, dtype=torch.float64)[level]
-    result = layer(edge, z, weights)
+    first, second, of_pair = layer(z, conditioned(layer, level))
+    result = first.unsqueeze(2) + second.unsqueeze(1) + edge @ of_pair.unsqueeze(1)
     for graph in range(4):
         for i in range(6):
             for j in range(6):
@@ -61,9 +68,7 @@ def test_message_linear_sums_then_concatenates(levels):
     assert layer.epsilon.item() != 0
     edge, z = normal(2, 6, 6, 3, source=source), normal(2, 6, 4, source=source)
     level = torch.tensor([2, 0])
-    weights = torch.eye(3, dtype=torch.float64)[level]
-    messages = edge.transpose(2, 3).flatten(2)
-    result = layer(messages, z, weights)
+    result = layer(edge.flatten(2), z, conditioned(layer, level))
     for graph in range(2):
         summed = [
             edge[graph, :, :, c] @ z[graph] + (1 + layer.epsilon) * z[graph] for c in range(3)

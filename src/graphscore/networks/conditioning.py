@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -78,24 +78,74 @@ class ConditionalLinear(nn.Module):
             nn.init.uniform_(parameter, -bound, bound, generator=generator)
         self.gain = nn.Parameter(torch.ones(levels, out_features)) if levels else None
         self.shift = nn.Parameter(torch.zeros(levels, out_features)) if levels else None
+        self.slot = 0
+        """Place in the network's `Conditioning`; set by `conditional_layers`."""
 
-    def gain_and_shift(self, level_weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Return what each graph's outputs W x are multiplied by and shifted by, both (B,1,out)."""
-        if self.gain is None or self.shift is None:
+    def gain_and_shift(self, conditioning: Conditioning) -> tuple[Tensor, Tensor]:
+        """Return what each graph's W x is multiplied by and then shifted by, both (B,1,out)."""
+        if self.gain is None:
             return torch.ones_like(self.bias).view(1, 1, -1), self.bias.view(1, 1, -1)
-        gain = level_weights @ self.gain
-        shift = torch.addcmul(level_weights @ self.shift, gain, self.bias)
-        return gain.unsqueeze(1), shift.unsqueeze(1)
+        return conditioning.gains[self.slot], conditioning.shifts[self.slot]
 
-    def forward(self, x: Tensor, level_weights: Tensor) -> Tensor:
+    def forward(self, x: Tensor, conditioning: Conditioning) -> Tensor:
         """Map x (B,P,in) to (B,P,out) with the noise level of each graph."""
         if self.gain is None:
             return (x @ self.weight).add_(self.bias)
-        gain, shift = self.gain_and_shift(level_weights)
         if x.shape[1] > 4 * x.shape[2]:
             # Many rows: scaling the weights of each graph is cheaper than scaling every output.
-            return torch.bmm(x, self.weight * gain).add_(shift)
+            weight, shift = self.of_each_graph(conditioning)
+            return torch.baddbmm(shift, x, weight)
+        gain, shift = self.gain_and_shift(conditioning)
         return torch.addcmul(shift, x @ self.weight, gain)
+
+    def of_each_graph(self, conditioning: Conditioning) -> tuple[Tensor, Tensor]:
+        """Return weights (B,in,out) and shifts (B,1,out) that already contain the noise level."""
+        gain, shift = self.gain_and_shift(conditioning)
+        return self.weight * gain, shift
+
+
+def conditional_layers(network: nn.Module) -> list[ConditionalLinear]:
+    """Return the layers of a network that depend on the noise level, and number their slots."""
+    layers = [
+        module
+        for module in network.modules()
+        if isinstance(module, ConditionalLinear) and module.gain is not None
+    ]
+    for slot, layer in enumerate(layers):
+        layer.slot = slot
+    return layers
+
+
+class Conditioning:
+    """The gain and the shift of every conditional layer for each graph of a batch.
+
+    (W x + b) a + c = (W x) a + (b a + c), so what a layer needs of its graph's noise level is `a`
+    and `b a + c`. Both are linear in the weights of the levels: one product serves all layers of
+    the network, where one of each kind per layer would cost more in starting than in computing.
+
+    Args:
+        layers: what `conditional_layers` returned.
+        level_weights: (B,L), see `LevelWeights`.
+
+    Attributes:
+        gains: (B,1,out) of each layer, by slot.
+        shifts: likewise; the layer's bias is part of it.
+    """
+
+    gains: tuple[Tensor, ...] = ()
+    shifts: tuple[Tensor, ...] = ()
+
+    def __init__(self, layers: list[ConditionalLinear], level_weights: Tensor) -> None:
+        if not layers:
+            return
+        tables = [cast("Tensor", layer.gain) for layer in layers]
+        tables += [cast("Tensor", layer.shift) for layer in layers]
+        bias = torch.cat([layer.bias for layer in layers])
+        gain, shift = (level_weights @ torch.cat(tables, dim=1)).unsqueeze(1).chunk(2, dim=2)
+        shift = torch.addcmul(shift, gain, bias)
+        widths = [len(layer.bias) for layer in layers]
+        # One split, and not a slice per layer: the gradient of each slice is as large as the whole.
+        self.gains, self.shifts = (torch.split(part, widths, dim=2) for part in (gain, shift))
 
 
 class ConditionalMLP(nn.Module):
@@ -118,9 +168,9 @@ class ConditionalMLP(nn.Module):
         self.first, self.last = layers[0], layers[-1]
         self.between = nn.ModuleList(layers[1:-1])
 
-    def forward(self, x: Tensor, level_weights: Tensor) -> Tensor:
-        x = self.activation(self.first(x, level_weights))
+    def forward(self, x: Tensor, conditioning: Conditioning) -> Tensor:
+        x = self.activation(self.first(x, conditioning))
         for layer in self.between:
-            x = self.activation(layer(x, level_weights))
-        out: Tensor = self.last(x, level_weights)
+            x = self.activation(layer(x, conditioning))
+        out: Tensor = self.last(x, conditioning)
         return out

@@ -1,8 +1,14 @@
-"""EDP-GNN, the paper's score network (section 3.4), with vanilla GIN and the ablations."""
+"""EDP-GNN, the paper's score network (section 3.4), with vanilla GIN and the ablations.
+
+Inside, the adjacency channels are `adjs (B,C,N,N)`, one matrix after the other and not channel
+last: there are few channels, and processors work best along long rows.
+"""
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal, Self
 
 import torch
 from pydantic import Field, model_validator
@@ -14,9 +20,14 @@ from graphscore.networks.conditioning import (
     ACTIVATIONS,
     ConditionalLinear,
     ConditionalMLP,
+    Conditioning,
     LevelWeights,
+    conditional_layers,
 )
 from graphscore.networks.normalisation import MaskedBatchNorm
+from graphscore.networks.pair_mlp import PairWeights, pair_mlp, plain_pair_mlp
+from graphscore.networks.pair_order import matrix_of_pairs, one_of_each_pair
+from graphscore.networks.recomputation import recomputed
 from graphscore.settings import Settings
 
 
@@ -102,15 +113,16 @@ class MessageLinear(ConditionalLinear):
         self.epsilon = nn.Parameter(torch.zeros(()))
 
     def forward(  # type: ignore[override]
-        self, messages: Tensor, z: Tensor, level_weights: Tensor
+        self, messages: Tensor, z: Tensor, conditioning: Conditioning
     ) -> Tensor:
-        """Return (B,N,width) from messages (B,N,C*N), row i holding A_[c,i,j], and z (B,N,F)."""
+        """Return (B,N,width) from messages (B,N,N*C), row i holding A_[c,i,j], and z (B,N,F)."""
         batch, nodes, features = z.shape
         weight = self.weight.view(self.channels, features, -1)
-        mapped = (z @ weight.transpose(0, 1).flatten(1)).view(batch, nodes, self.channels, -1)
+        # Node by node, channels side by side: the order of the messages, so nothing is moved.
+        mapped = (z @ weight.transpose(0, 1).flatten(1)).view(batch, nodes * self.channels, -1)
         own = z @ ((1 + self.epsilon) * weight.sum(0))
-        summed = torch.baddbmm(own, messages, mapped.transpose(1, 2).flatten(1, 2))
-        gain, shift = self.gain_and_shift(level_weights)
+        summed = torch.baddbmm(own, messages, mapped)
+        gain, shift = self.gain_and_shift(conditioning)
         return torch.addcmul(shift, summed, gain)
 
 
@@ -147,20 +159,20 @@ class MultiChannelGNN(nn.Module):
             for _ in range(steps if summed else 0)
         )
 
-    def forward(self, edge_feat: Tensor, z: Tensor, level_weights: Tensor) -> Tensor:
-        """Return node features (B,N,width_out) from edge_feat (B,N,N,C) and z (B,N,F)."""
-        messages = edge_feat.transpose(2, 3).flatten(2)
+    def forward(self, adjs: Tensor, z: Tensor, conditioning: Conditioning) -> Tensor:
+        """Return node features (B,N,width_out) from adjs (B,C,N,N) and z (B,N,F)."""
+        messages = adjs.permute(0, 2, 3, 1).flatten(2)
         outputs = []
         for first, second in zip(self.first, self.second):
-            hidden = self.activation(first(messages, z, level_weights))
-            z = second(hidden, level_weights)
+            hidden = self.activation(first(messages, z, conditioning))
+            z = second(hidden, conditioning)
             if self.bounded:
                 # Sums over neighbours grow with N and with the noise, step after step.
                 z = torch.tanh(z)
             outputs.append(z)
         if not self.readouts:
             return torch.cat(outputs, dim=-1)
-        read = [readout(z, level_weights) for readout, z in zip(self.readouts, outputs)]
+        read = [readout(z, conditioning) for readout, z in zip(self.readouts, outputs)]
         return torch.stack(read).sum(0)
 
 
@@ -178,18 +190,18 @@ class PairLinear(ConditionalLinear):
         self.parts = [channels, features, features]
 
     def forward(  # type: ignore[override]
-        self, edge_feat: Tensor, z: Tensor, level_weights: Tensor
-    ) -> Tensor:
-        """Return (B,N,N,width) from edge_feat (B,N,N,C) and z (B,N,F)."""
-        batch, width = z.shape[:2]
-        gain, shift = self.gain_and_shift(level_weights)
+        self, z: Tensor, conditioning: Conditioning
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the parts of both nodes (B,N,width), and what A_ij is multiplied by (B,C,width).
+
+        The three are how `PairWeights` begins.
+        """
+        gain, shift = self.gain_and_shift(conditioning)
         of_pair, of_first, of_second = torch.split(self.weight, self.parts)
-        first = torch.addcmul(shift, z @ of_first, gain)
-        second = (z @ of_second) * gain
-        pair = torch.bmm(edge_feat.flatten(1, 2), (of_pair * gain).expand(batch, -1, -1))
-        # The first sum is a new tensor: in place on a view would cost copies in the gradient.
-        out = pair.view(batch, width, width, -1) + first.unsqueeze(2)
-        return out.add_(second.unsqueeze(1))
+        both = z @ torch.cat([of_first, of_second], dim=1)
+        first, second = both.chunk(2, dim=2)
+        first, second = torch.addcmul(shift, first, gain), second * gain
+        return first, second, (of_pair * gain).expand(len(z), -1, -1)
 
 
 class EdgeMLP(nn.Module):
@@ -213,19 +225,19 @@ class EdgeMLP(nn.Module):
         self.out = ConditionalLinear(hidden, channels_out, levels, generator=generator)
         batch_norm = settings.edge_norm == "batch"
         self.norms = nn.ModuleList(MaskedBatchNorm(hidden) for _ in range(2 * batch_norm))
+        self.plain = batch_norm or settings.activation != "silu"
 
-    def forward(self, edge_feat: Tensor, z: Tensor, pairs: Tensor, level_weights: Tensor) -> Tensor:
-        """Return (B,N,N,C_out) from edge_feat (B,N,N,C_in) and z (B,N,F)."""
-        batch, width = z.shape[:2]
-        x = self.first(edge_feat, z, level_weights).flatten(1, 2)
-        if self.norms:
-            x = self.norms[0](x, pairs.flatten(1, 2))
-        x = self.second(self.activation(x), level_weights)
-        if self.norms:
-            x = self.norms[1](x, pairs.flatten(1, 2))
-        out: Tensor = self.out(self.activation(x), level_weights)
-        out = out.view(batch, width, width, -1)
-        return (out + out.transpose(1, 2)) * pairs
+    def forward(self, adjs: Tensor, z: Tensor, pairs: Tensor, conditioning: Conditioning) -> Tensor:
+        """Return (B,C_out,N,N) from adjs (B,C_in,N,N), z (B,N,F) and the mask (B,1,N,N)."""
+        row, column, first = self.first(z, conditioning)
+        second, out = (layer.of_each_graph(conditioning) for layer in (self.second, self.out))
+        weights = PairWeights(row, column, first, *second, *out)
+        if self.plain:
+            norms = [partial(norm, mask=pairs.flatten(2).mT) for norm in self.norms]
+            new = plain_pair_mlp(adjs, weights, self.activation, norms)
+        else:
+            new = pair_mlp(adjs, weights)
+        return (new + new.mT) * pairs
 
 
 class EDPGNN(nn.Module):
@@ -246,6 +258,10 @@ class EDPGNN(nn.Module):
         >>> network(torch.zeros(2, 5, 5), mask, torch.tensor([1.0, 0.1])).shape
         torch.Size([2, 5, 5])
     """
+
+    recompute_layers: bool = False
+    """Keep only what enters each layer for the gradient and compute the rest again: less memory,
+    more time, the same gradient. A plain attribute to set at any time, not part of the settings."""
 
     def __init__(
         self, settings: EDPGNNSettings, sigmas: tuple[float, ...], *, generator: torch.Generator
@@ -275,6 +291,7 @@ class EDPGNN(nn.Module):
         self.final = ConditionalMLP(
             [total, hidden, hidden, 1], levels, settings.activation, generator=generator
         )
+        self._conditional = conditional_layers(self)
         if settings.initial_gains == "inverse-sigma":
             self._scale_gains(sigmas)
 
@@ -292,16 +309,20 @@ class EDPGNN(nn.Module):
         self, adj: Tensor, node_mask: Tensor, sigma: Tensor, node_feat: Tensor | None = None
     ) -> list[Tensor]:
         """Return the adjacency channels (B,N,N,C) of the input and of every layer."""
-        pairs = pair_mask(node_mask).to(adj.dtype).unsqueeze(-1)
-        return self._channels(adj, pairs, self.level_weights(sigma, adj.dtype), node_feat)
+        pairs = pair_mask(node_mask).to(adj.dtype).unsqueeze(1)
+        channels = self._channels(adj, pairs, self._conditioning(sigma, adj.dtype), node_feat)
+        return [adjs.permute(0, 2, 3, 1) for adjs in channels]
+
+    def _conditioning(self, sigma: Tensor, dtype: torch.dtype) -> Conditioning:
+        return Conditioning(self._conditional, self.level_weights(sigma, dtype))
 
     def _channels(
-        self, adj: Tensor, pairs: Tensor, level_weights: Tensor, node_feat: Tensor | None
+        self, adj: Tensor, pairs: Tensor, conditioning: Conditioning, node_feat: Tensor | None
     ) -> list[Tensor]:
-        edge_feat = adj.unsqueeze(-1) * pairs
-        z = edge_feat.sum(2)
+        adjs = adj.unsqueeze(1) * pairs
+        z = _degrees(adjs)
         if self.settings.complement_channel:
-            edge_feat = torch.cat([edge_feat, pairs - edge_feat], dim=-1)
+            adjs = torch.cat([adjs, pairs - adjs], dim=1)
         given = 0 if node_feat is None else node_feat.shape[-1]
         if given != self.settings.node_feat_dim:
             raise GraphDataError(
@@ -310,16 +331,32 @@ class EDPGNN(nn.Module):
             )
         if node_feat is not None:
             z = torch.cat([node_feat, z], dim=-1)
-        channels = [edge_feat]
+        channels = [adjs]
         for gnn, edge_mlp in zip(self.gnns, self.edge_mlps):
-            if self.settings.append_degrees:
-                z = torch.cat([z, edge_feat.sum(2)], dim=-1)
-            z = gnn(edge_feat, z, level_weights)
-            updated = edge_mlp(edge_feat, z, pairs, level_weights)
+            z, updated = self._run(self._layer, gnn, edge_mlp, adjs, z, pairs, conditioning)
             channels.append(updated)
             if self.settings.learnable_adjacency:
-                edge_feat = updated
+                adjs = updated
         return channels
+
+    def _layer(
+        self,
+        gnn: MultiChannelGNN,
+        edge_mlp: EdgeMLP,
+        adjs: Tensor,
+        z: Tensor,
+        pairs: Tensor,
+        conditioning: Conditioning,
+    ) -> tuple[Tensor, Tensor]:
+        if self.settings.append_degrees:
+            z = torch.cat([z, _degrees(adjs)], dim=-1)
+        z = gnn(adjs, z, conditioning)
+        return z, edge_mlp(adjs, z, pairs, conditioning)
+
+    def _run(self, part: Callable[..., Any], *arguments: Any) -> Any:
+        if self.recompute_layers and torch.is_grad_enabled():
+            return recomputed(part, *arguments, statistics=list(self.buffers()))
+        return part(*arguments)
 
     def forward(
         self, adj: Tensor, node_mask: Tensor, sigma: Tensor, node_feat: Tensor | None = None
@@ -335,15 +372,24 @@ class EDPGNN(nn.Module):
         Raises:
             GraphDataError: `node_feat` is not as wide as the settings say.
         """
-        pairs = pair_mask(node_mask).to(adj.dtype).unsqueeze(-1)
-        level_weights = self.level_weights(sigma, adj.dtype)
-        channels = torch.cat(self._channels(adj, pairs, level_weights, node_feat), dim=-1)
+        pairs = pair_mask(node_mask).to(adj.dtype).unsqueeze(1)
+        conditioning = self._conditioning(sigma, adj.dtype)
+        channels = self._channels(adj, pairs, conditioning, node_feat)
         # All channels are symmetric, so the output MLP sees each unordered pair once.
-        nodes = adj.shape[1]
-        row, column = torch.triu_indices(nodes, nodes, 1, device=adj.device)
-        upper = row * nodes + column
-        score: Tensor = self.final(channels.flatten(1, 2).index_select(1, upper), level_weights)
-        full = adj.new_zeros(len(adj), nodes * nodes)
-        full[:, upper] = score.squeeze(-1)
-        full = full.view_as(adj)
-        return (full + full.mT) * pairs.squeeze(-1)
+        x = torch.cat([one_of_each_pair(adjs) for adjs in channels], dim=1)
+        score: Tensor = self._run(self._output, x, conditioning)
+        return matrix_of_pairs(score.squeeze(1), adj.shape[1]) * pairs.squeeze(1)
+
+    def _output(self, x: Tensor, conditioning: Conditioning) -> Tensor:
+        """The output MLP, (B,1,I,J) from all channels of pairs (B,C,I,J)."""
+        layers = (self.final.first, *self.final.between, self.final.last)
+        (first, shift), *others = [layer.of_each_graph(conditioning) for layer in layers]
+        weights = PairWeights(shift, None, first, *others[0], *others[1])
+        if self.settings.activation == "silu":
+            return pair_mlp(x, weights)
+        return plain_pair_mlp(x, weights, self.final.activation)
+
+
+def _degrees(adjs: Tensor) -> Tensor:
+    """Weighted degrees (B,N,C) in every channel."""
+    return adjs.sum(3).mT
