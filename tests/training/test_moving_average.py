@@ -18,7 +18,8 @@ def test_formula_and_warm_up():
     for step in range(1, 20):
         with torch.no_grad():
             network.weight.fill_(float(step))
-        average.update(step)
+        average.schedule(step)
+        average.update()
         decay = min(0.5, (1 + step) / (10 + step))
         expected = decay * expected + (1 - decay) * step
         assert average.state_dict()["weight"].item() == pytest.approx(expected, rel=1e-12)
@@ -30,7 +31,8 @@ def test_batch_statistics_are_averaged_like_the_weights_they_belong_to():
     network = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3))
     average = MovingAverage(network, 0.9)
     network(torch.arange(8.0).view(4, 2))
-    average.update(1)
+    average.schedule(1)
+    average.update()
     state = average.state_dict()
     assert state.keys() == network.state_dict().keys()
     decay = 2 / 11

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
 import random
 
@@ -15,7 +16,9 @@ from graphscore.graphs import GraphBatch, node_mask_of_sizes, pair_mask
 from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.noise import symmetric_noise
 from graphscore.training import Trainer, TrainingSettings
+from graphscore.training.batches import BatchOrder
 from graphscore.training.checkpoint import read_checkpoint, write_checkpoint
+from graphscore.training.trainer import _ReadOut
 
 SIGMAS = (1.0, 0.3)
 SMALL = {"channels": (2, 2), "message_steps": 1, "features": 4, "edge_width": 4}
@@ -64,7 +67,10 @@ def test_the_loss_falls():
 @pytest.mark.parametrize("network", [PAPER, RELEASED], ids=["paper", "released"])
 @pytest.mark.parametrize("at", [1, 10, 13])
 def test_resuming_is_bit_equal(network, at):
-    """20 steps in one go, or interrupted at any step and continued by another trainer."""
+    """20 steps in one go, or interrupted at any step and continued by another trainer.
+
+    Batches of similar size are formed from two steps at a time, so odd steps are in between.
+    """
     whole = make_trainer(network=network)
     assert whole.run()
     first = make_trainer(network=network)
@@ -113,8 +119,8 @@ def test_the_seed_decides():
     two.run()
     assert_equal_states(one.state(), two.state())
     # The same initial weights with another order and other noise.
-    other = make_trainer()
-    other.seed = 1
+    network, settings = make_trainer().network, one.settings
+    other = Trainer(network, small_data(), SIGMAS, settings, seed=1)
     other.run()
     name = "model.final.last.weight"
     assert not torch.equal(one.state()[name], other.state()[name])
@@ -162,7 +168,10 @@ class Overflowing(torch.nn.Module):
 
 
 def test_weights_that_are_not_finite_end_training():
-    """A last step with finite loss and gradient can still overflow a weight."""
+    """A last step with finite loss and gradient can still overflow a weight.
+
+    Then no record and no state is handed out, so no checkpoint is replaced.
+    """
     settings = TrainingSettings(steps=1, learning_rate=2e37)
     trainer = Trainer(Overflowing(), small_data(), SIGMAS, settings, seed=0)
     records = []
@@ -170,6 +179,68 @@ def test_weights_that_are_not_finite_end_training():
         trainer.run(on_record=records.append)
     assert not trainer.network.weight.isfinite().all()
     assert records == []
+    with pytest.raises(TrainingError, match=r"weights are not finite at step 1\b.*learning rate"):
+        trainer.state()
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("part", ["weight", "average", "optimiser"])
+def test_a_state_that_is_not_finite_is_refused(part, value):
+    trainer = make_trainer()
+    run_until(trainer, 2)
+    tensor = {
+        "weight": trainer.network.final.last.weight,
+        "average": trainer.average.state_dict()["final.last.weight"],
+        "optimiser": trainer.state()["adam.3.exp_avg_sq"],
+    }[part]
+    assert trainer.state()
+    with torch.no_grad():
+        tensor.view(-1)[0] = value
+    with pytest.raises(TrainingError, match="not finite at step 2"):
+        trainer.state()
+
+
+class Late(_ReadOut):
+    """Numbers that arrive only when they are waited for, as from a device that is far behind."""
+
+    def arrived(self):
+        return False
+
+
+def test_records_that_arrive_late_are_the_same(monkeypatch):
+    """They come when the next ones are due or training ends, and tell of their own steps."""
+    found, steps = [], []
+    for late in (False, True):
+        if late:
+            monkeypatch.setattr("graphscore.training.trainer._ReadOut", Late)
+        trainer, records = make_trainer(), []
+
+        def note(record, trainer=trainer, records=records):
+            records.append(dataclasses.replace(record, seconds=0.0))
+            steps.append(trainer.step)
+
+        assert not trainer.run(on_record=note, should_stop=lambda t=trainer: t.step >= 12)
+        assert trainer.run(on_record=note)
+        found.append(records)
+    assert found[0] == found[1]
+    assert [record.step for record in found[0]] == [5, 10, 12, 15, 20]
+    assert steps == [5, 10, 12, 15, 20, 10, 12, 12, 20, 20]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+def test_steps_do_not_wait_for_the_device():
+    """Over several windows of batches and a record, nothing makes the host wait."""
+    network = EDPGNN(PAPER, SIGMAS, generator=torch.Generator().manual_seed(0))
+    settings = TrainingSettings(steps=100, batch_size=4)
+    trainer = Trainer(network, small_data(), SIGMAS, settings, seed=0, device="cuda")
+    trainer._train_step()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        numbers = [trainer._train_step() for _ in range(20)]
+        read_out = trainer._read_out(numbers)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert len(read_out.values()) == 3 + len(SIGMAS)
 
 
 class Watching(torch.nn.Module):
@@ -186,19 +257,36 @@ class Watching(torch.nn.Module):
         return self.scale * adj
 
 
-def watched(batch_size, steps, graphs=7, seed=0):
+@pytest.fixture
+def _unknown_memory(monkeypatch):
+    """No measuring beforehand, which would be one more call of the network."""
+    monkeypatch.setattr("graphscore.training.pieces.available_memory", lambda device: None)
+
+
+def watched(batch_size, steps, graphs=7, seed=0, bucketing=False):
     """Graphs of 1, 2, ... nodes tell which graph is in which batch."""
     mask = node_mask_of_sizes(torch.arange(1, graphs + 1))
     data = GraphBatch(torch.zeros(graphs, graphs, graphs), mask)
     network = Watching()
     settings = TrainingSettings(steps=steps, batch_size=batch_size)
-    Trainer(network, data, (0.5,), settings, seed=seed).run()
+    Trainer(network, data, (0.5,), settings, seed=seed, bucketing=bucketing).run()
     return network
 
 
+@pytest.mark.usefixtures("_unknown_memory")
+def test_batches_are_those_of_the_order():
+    """Every step trains on the graphs that `BatchOrder` says, no wider than the largest."""
+    network = watched(2, steps=12, bucketing=True)
+    order = BatchOrder(node_mask_of_sizes(torch.arange(1, 8)), 2, seed=0)
+    assert order.sorts
+    assert network.seen == [(order.indices(step) + 1).tolist() for step in range(12)]
+    assert [adj.shape[1] for adj in network.states] == [max(sizes) for sizes in network.seen]
+
+
+@pytest.mark.usefixtures("_unknown_memory")
 @pytest.mark.parametrize("batch_size", [1, 3, 7, 20])
 def test_every_epoch_covers_all_graphs(batch_size):
-    """The batches laid end to end are one random order of all graphs after the other."""
+    """Without bucketing the batches laid end to end are one random order after the other."""
     batches = watched(batch_size, steps=28).seen
     assert {len(batch) for batch in batches} == {batch_size}
     stream = [size for batch in batches for size in batch]
@@ -208,6 +296,7 @@ def test_every_epoch_covers_all_graphs(batch_size):
     assert watched(batch_size, steps=28, seed=1).seen != batches
 
 
+@pytest.mark.usefixtures("_unknown_memory")
 def test_every_step_and_every_graph_has_its_own_noise():
     """No noise matrix occurs twice, within a batch of one graph repeated or between steps."""
     network = Watching()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from graphscore.graphs.batch import GraphBatch
+from graphscore.graphs.batch import GraphBatch, pair_mask
 from graphscore.noise import perturb, perturbation_score
 
 ScoreNetwork = Callable[..., Tensor]
@@ -40,6 +40,61 @@ class LossValues:
         return self.per_level.sum()
 
 
+@dataclass(frozen=True)
+class PerturbedBatch:
+    """B graphs, each perturbed at L noise levels: item b * L + i is graph b at level i.
+
+    The noise of all items is drawn together, so that it does not depend on how many of them are
+    computed at a time.
+
+    Attributes:
+        adj_clean: (B*L,N,N).
+        adj_noisy: (B*L,N,N).
+        node_mask: (B*L,N) bool.
+        sigma: (B*L,).
+        node_feat: (B*L,N,F) or None.
+        levels: L.
+    """
+
+    adj_clean: Tensor
+    adj_noisy: Tensor
+    node_mask: Tensor
+    sigma: Tensor
+    node_feat: Tensor | None
+    levels: int
+
+    def __len__(self) -> int:
+        return len(self.sigma)
+
+    def squared_errors(self, network: ScoreNetwork, items: slice) -> Tensor:
+        """Return sigma^2 ||s + (A~ - A) / sigma^2||^2 of each of the items, entries summed."""
+        sigma, noisy = self.sigma[items], self.adj_noisy[items]
+        feat = None if self.node_feat is None else self.node_feat[items]
+        score = network(noisy, self.node_mask[items], sigma, feat)
+        error = score - perturbation_score(noisy, self.adj_clean[items], sigma)
+        return error.square().sum((1, 2)) * sigma.square()
+
+    def loss(self, squared_errors: Tensor) -> LossValues:
+        """Return equation 3 from the squared errors (B*L,) of all items."""
+        per_graph = squared_errors.view(-1, self.levels)
+        # Each graph occurs once per level and is counted once.
+        pairs = pair_mask(self.node_mask[:: self.levels]).sum().clamp_min(1)
+        return LossValues(per_graph.mean(0) / 2, per_graph.detach().sum(0) / pairs)
+
+
+def perturb_batch(
+    batch: GraphBatch, sigmas: Tensor, *, generator: torch.Generator
+) -> PerturbedBatch:
+    """Perturb every graph of a batch at every level sigmas (L,)."""
+    levels = len(sigmas)
+    sigma = sigmas.repeat(len(batch))
+    adj_clean = batch.adj.repeat_interleave(levels, 0)
+    node_mask = batch.node_mask.repeat_interleave(levels, 0)
+    feat = None if batch.node_feat is None else batch.node_feat.repeat_interleave(levels, 0)
+    adj_noisy = perturb(adj_clean, node_mask, sigma, generator=generator)
+    return PerturbedBatch(adj_clean, adj_noisy, node_mask, sigma, feat, levels)
+
+
 def score_matching_loss(
     network: ScoreNetwork, batch: GraphBatch, sigmas: Tensor, *, generator: torch.Generator
 ) -> LossValues:
@@ -59,15 +114,5 @@ def score_matching_loss(
         >>> loss.total.item()
         0.0
     """
-    graphs, levels = len(batch), len(sigmas)
-    sigma = sigmas.repeat(graphs)
-    adj_clean = batch.adj.repeat_interleave(levels, 0)
-    node_mask = batch.node_mask.repeat_interleave(levels, 0)
-    feat = None if batch.node_feat is None else batch.node_feat.repeat_interleave(levels, 0)
-    adj_noisy = perturb(adj_clean, node_mask, sigma, generator=generator)
-    error = network(adj_noisy, node_mask, sigma, feat)
-    error = error - perturbation_score(adj_noisy, adj_clean, sigma)
-    weighted = error.square().sum((1, 2)) * sigma.square()
-    per_graph = weighted.view(graphs, levels)
-    pairs = batch.pair_mask.sum().clamp_min(1)
-    return LossValues(per_graph.mean(0) / 2, per_graph.detach().sum(0) / pairs)
+    perturbed = perturb_batch(batch, sigmas, generator=generator)
+    return perturbed.loss(perturbed.squared_errors(network, slice(None)))

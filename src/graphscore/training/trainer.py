@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,8 +17,11 @@ from graphscore.errors import CheckpointError, GraphDataError, TrainingError
 from graphscore.graphs.batch import GraphBatch
 from graphscore.seeding import torch_generator
 from graphscore.settings import Settings
+from graphscore.training.batches import BatchOrder
+from graphscore.training.memory import free_memory, is_out_of_memory
 from graphscore.training.moving_average import MovingAverage
-from graphscore.training.objective import score_matching_loss
+from graphscore.training.objective import PerturbedBatch, ScoreNetwork, perturb_batch
+from graphscore.training.pieces import Pieces
 
 
 class TrainingSettings(Settings):
@@ -68,6 +71,40 @@ class TrainingRecord:
         return asdict(self)
 
 
+class _ReadOut:
+    """Numbers on their way from the device to the host, which goes on working meanwhile.
+
+    Attributes:
+        step: optimiser steps done when the numbers were made.
+    """
+
+    def __init__(self, numbers: Tensor, step: int) -> None:
+        self.step = step
+        self._event: torch.cuda.Event | None = None
+        if numbers.is_cuda:
+            host = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=True)
+            host.copy_(numbers, non_blocking=True)
+            self._event = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            self._event.record(torch.cuda.current_stream(numbers.device))
+            numbers = host
+        self._numbers = numbers
+
+    def arrived(self) -> bool:
+        return self._event is None or bool(self._event.query())  # type: ignore[no-untyped-call]
+
+    def values(self) -> list[float]:
+        if self._event is not None:
+            self._event.synchronize()
+        values: list[float] = self._numbers.tolist()
+        return values
+
+
+def _largest(tensors: Sequence[Tensor]) -> Tensor:
+    """The largest absolute value, which is finite if and only if all values are."""
+    with torch.no_grad():
+        return torch.stack(torch._foreach_norm(list(tensors), math.inf)).max()
+
+
 class Trainer:
     """Trains a score network on graphs that stay on the network's device.
 
@@ -81,7 +118,13 @@ class Trainer:
         settings: see `TrainingSettings`.
         seed: fixes the order of graphs and the noise.
         device: where to train.
+        bucketing: put graphs of similar size into one batch.
     """
+
+    path: str = "plain"
+    """Name of the way a step is computed."""
+    trims_padding: bool = True
+    """Whether each batch is cut to its largest graph; a step of fixed shape turns it off."""
 
     def __init__(
         self,
@@ -92,6 +135,7 @@ class Trainer:
         *,
         seed: int,
         device: torch.device | str = "cpu",
+        bucketing: bool = True,
     ) -> None:
         if not len(data):
             raise GraphDataError("no graphs to train on; give at least one.")
@@ -102,12 +146,25 @@ class Trainer:
         self.device = torch.device(device)
         self.step = 0
         self.seconds = 0.0
+        self._score: ScoreNetwork = self.network
         self._sigmas = torch.tensor(sigmas, device=device, dtype=data.adj.dtype)
         self._parameters = list(network.parameters())
         # Hundreds of small tensors: one fused update is several times faster than a loop.
         fused = self.device.type in ("cpu", "cuda")
-        self._optimiser = torch.optim.Adam(self._parameters, settings.learning_rate, fused=fused)
+        # A tensor, so that a recorded step reads the rate of the day.
+        self._rate = torch.tensor(settings.learning_rate, device=device)
+        self._optimiser = torch.optim.Adam(
+            self._parameters, self._rate, fused=fused, capturable=self.device.type == "cuda"
+        )
         self.average = MovingAverage(network, settings.ema_decay)
+        self._order = BatchOrder(
+            self.data.node_mask,
+            settings.batch_size,
+            seed=seed,
+            device=self.device,
+            bucketing=bucketing,
+        )
+        self._pieces = Pieces(self.network, self.device)
 
     def learning_rate(self, step: int) -> float:
         """Learning rate of optimiser step number `step` (from 0): half a cosine."""
@@ -115,36 +172,91 @@ class Trainer:
         progress = min(1.0, step / max(1, self.settings.steps - 1))
         return last + (first - last) * (1 + math.cos(math.pi * progress)) / 2
 
+    def _indices(self, step: int) -> Tensor:
+        """The numbers (batch,) of the graphs of one step, on the device already."""
+        return self._order.indices(step)
+
     def _batch(self, step: int) -> GraphBatch:
-        """The graphs of one step: a window into one random order after the other."""
-        count, size = len(self.data), self.settings.batch_size
-        chosen: list[Tensor] = []
-        position, needed = step * size, size
-        while needed:
-            epoch, offset = divmod(position, count)
-            order = torch.randperm(count, generator=torch_generator(self.seed, "order", epoch))
-            part = order[offset : offset + needed]
-            chosen.append(part)
-            position, needed = position + len(part), needed - len(part)
-        return self.data[torch.cat(chosen).to(self.device)]
+        """The graphs of one step, not wider than the largest of them."""
+        data = self.data
+        if self.trims_padding:
+            width = self._order.width(step)
+            feat = None if data.node_feat is None else data.node_feat[:, :width]
+            data = GraphBatch(data.adj[:, :width, :width], data.node_mask[:, :width], feat)
+        return data[self._indices(step)]
 
     def _train_step(self) -> Tensor:
-        """One optimiser step; returns its numbers as one tensor, without waiting for the device."""
+        """One optimiser step; returns its numbers as one tensor, without waiting for the device.
+
+        The numbers are the gradient's norm, the loss per pair and the loss per level.
+        """
         generator = torch_generator(self.seed, "noise", self.step, device=self.device)
-        for group in self._optimiser.param_groups:
-            group["lr"] = self.learning_rate(self.step)
-        self._optimiser.zero_grad(set_to_none=True)
-        loss = score_matching_loss(
-            self.network, self._batch(self.step), self._sigmas, generator=generator
+        numbers = self._gradients(self._batch(self.step), generator)
+        self._schedule(self.step)
+        norm = self._apply()
+        self.step += 1
+        return torch.cat([norm.view(1), numbers])
+
+    def _gradients(self, batch: GraphBatch, generator: torch.Generator) -> Tensor:
+        """Set the gradient of the batch's loss; returns the loss per pair and per level.
+
+        A batch that does not fit in memory is tried again in smaller pieces with the same noise.
+        """
+        perturbed = self._perturbed(batch, generator)
+        statistics = [(buffer, buffer.clone()) for buffer in self.network.buffers()]
+        while True:
+            try:
+                return self._backward(perturbed, self._pieces.size(len(perturbed), batch.max_nodes))
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error):
+                    raise
+            # Behind the handler, because until it ends the error keeps alive what did not fit.
+            free_memory(self.device)
+            for buffer, before in statistics:
+                buffer.copy_(before)
+            self._pieces.shrink(len(perturbed), batch.max_nodes)
+
+    def _perturbed(self, batch: GraphBatch, generator: torch.Generator) -> PerturbedBatch:
+        try:
+            return perturb_batch(batch, self._sigmas, generator=generator)
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+        raise TrainingError(
+            f"the noise of {len(batch)} graphs padded to {batch.max_nodes} nodes at "
+            f"{len(self._sigmas)} noise levels does not fit in the memory of {self.device}. Use a "
+            "smaller batch_size or leave out the largest graphs."
         )
-        loss.total.backward()  # type: ignore[no-untyped-call]
+
+    def _backward(self, perturbed: PerturbedBatch, piece: int) -> Tensor:
+        """Sum the gradient over pieces of `piece` perturbed graphs; returns as `_gradients`."""
+        self._optimiser.zero_grad(set_to_none=True)
+        errors = []
+        for start in range(0, len(perturbed), piece):
+            part = perturbed.squared_errors(self._score, slice(start, start + piece))
+            # Equation 3 is a mean over graphs and levels, so the parts of its pieces add up.
+            loss = part.sum() / (2 * len(perturbed))
+            loss.backward()  # type: ignore[no-untyped-call]
+            errors.append(part.detach())
+        values = perturbed.loss(torch.cat(errors))
+        return torch.cat([values.per_pair.mean().view(1), values.per_level])
+
+    def _schedule(self, step: int) -> None:
+        """Set what changes from step to step (number `step`, from 0) apart from the graphs."""
+        self._rate.fill_(self.learning_rate(step))
+        self.average.schedule(step + 1)
+
+    def _apply(self) -> Tensor:
+        """Change the weights and their average by the gradient; returns its norm before clipping.
+
+        Decides nothing on the host, so that it can be recorded once and replayed.
+        """
         norm = nn.utils.clip_grad_norm_(
             self._parameters, self.settings.gradient_clip, foreach=self.device.type != "mps"
         )
         self._optimiser.step()
-        self.step += 1
-        self.average.update(self.step)
-        return torch.cat([norm.view(1), loss.per_pair.mean().view(1), loss.per_level.detach()])
+        self.average.update()
+        return norm
 
     def run(
         self,
@@ -163,50 +275,81 @@ class Trainer:
             True when all steps are done.
 
         Raises:
-            TrainingError: a loss or gradient is not finite.
+            TrainingError: a loss or gradient is not finite, or one graph alone does not fit in
+                memory.
         """
         started = time.perf_counter() - self.seconds
+        self._plan()
         pending: list[Tensor] = []
+        underway: list[_ReadOut] = []
         while True:
             done = self.step >= self.settings.steps
             stopping = done or should_stop()
             if pending and (stopping or self.step % self.settings.log_every == 0):
-                self.seconds = time.perf_counter() - started
-                record = self._record(torch.stack(pending).mean(0))
+                underway.append(self._read_out(pending))
                 pending.clear()
+            # Numbers are waited for only when the next ones are due or nothing else is left to do.
+            while underway and (stopping or len(underway) > 1 or underway[0].arrived()):
+                values = underway[0].values()
+                self.seconds = time.perf_counter() - started
+                record = self._record(underway.pop(0).step, values)
                 if on_record is not None:
                     on_record(record)
             if stopping:
                 return done
             pending.append(self._train_step())
 
-    def _record(self, means: Tensor) -> TrainingRecord:
-        norm, per_pair, *per_level = means.tolist()
+    def _plan(self) -> None:
+        """Choose how much of a batch is computed at a time."""
+        widest = self._order.widest
+        largest = self.data[widest : widest + 1]
+        items = self.settings.batch_size * len(self._sigmas)
+        self._pieces.plan(largest.trimmed() if self.trims_padding else largest, items)
+
+    def _read_out(self, pending: list[Tensor]) -> _ReadOut:
+        """Send to the host the means of the steps' numbers, and the largest weight."""
+        largest = _largest(self._parameters).to(pending[0].dtype)
+        return _ReadOut(torch.cat([largest.view(1), torch.stack(pending).mean(0)]), self.step)
+
+    def _record(self, step: int, values: list[float]) -> TrainingRecord:
+        largest, norm, per_pair, *per_level = values
         loss = sum(per_level) / len(per_level)
-        finite = all(bool(p.isfinite().all()) for p in self._parameters)
-        if not (math.isfinite(loss) and math.isfinite(norm) and finite):
+        if not all(math.isfinite(value) for value in (loss, norm, largest)):
             raise TrainingError(
-                f"the loss is not finite around step {self.step} (loss {loss}, gradient norm "
-                f"{norm}). Lower the learning rate (now {self.learning_rate(self.step):.2g}) or "
+                f"the loss is not finite around step {step} (loss {loss}, gradient norm "
+                f"{norm}). Lower the learning rate (now {self.learning_rate(step):.2g}) or "
                 "gradient_clip and start a new run; the last checkpoint, from before, is kept."
             )
         return TrainingRecord(
-            step=self.step,
+            step=step,
             loss=loss,
             summed=sum(per_level),
             per_pair=per_pair,
             per_level=per_level,
             gradient_norm=norm,
-            learning_rate=self.learning_rate(self.step - 1),
+            learning_rate=self.learning_rate(step - 1),
             seconds=self.seconds,
         )
 
     def state(self) -> dict[str, Tensor]:
-        """Return everything that continues this training, by name."""
+        """Return everything that continues this training, by name.
+
+        Raises:
+            TrainingError: it is not finite. The record that would tell may still be underway.
+        """
         tensors = {f"model.{k}": v for k, v in self.network.state_dict().items()}
         tensors |= {f"average.{k}": v for k, v in self.average.state_dict().items()}
         for index, values in self._optimiser.state_dict()["state"].items():
             tensors |= {f"adam.{index}.{k}": torch.as_tensor(v) for k, v in values.items()}
+        # Counters may live elsewhere.
+        here = [t for t in tensors.values() if t.device.type == self.device.type]
+        floating = [tensor for tensor in here if tensor.is_floating_point()]
+        if not math.isfinite(_largest(floating).item()):
+            raise TrainingError(
+                f"the weights are not finite at step {self.step}. Lower the learning rate (now "
+                f"{self.learning_rate(self.step):.2g}) or gradient_clip and start a new run; the "
+                "last checkpoint, from before, is kept."
+            )
         return tensors
 
     def restore(self, tensors: dict[str, Tensor], *, step: int, seconds: float) -> None:
@@ -232,6 +375,8 @@ class Trainer:
             # Adam keeps the tensors it is given, and the caller's must not change with training.
             state = copy.deepcopy({"state": adam, "param_groups": groups})
             self._optimiser.load_state_dict(state)
+            for group in self._optimiser.param_groups:
+                group["lr"] = self._rate  # and not the copy that loading made
         except (KeyError, RuntimeError, ValueError) as error:
             raise CheckpointError(
                 f"the checkpoint does not fit this network: {error}. "
