@@ -36,6 +36,18 @@ def resolve_device(name: str = "auto") -> torch.device:
     return device
 
 
+def describe_device(device: torch.device) -> str:
+    """Say in words what computes; on the CPU, all cores do unless OMP_NUM_THREADS says less.
+
+    >>> describe_device(torch.device("cpu")).startswith("the CPU with ")
+    True
+    """
+    if device.type == "cpu":
+        threads = torch.get_num_threads()
+        return f"the CPU with {threads} thread{'s' * (threads > 1)}"
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
+
+
 def _keep_freed_memory() -> None:
     """Let the C library keep freed memory for the next step instead of returning it.
 

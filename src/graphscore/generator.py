@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +17,14 @@ import networkx as nx
 import torch
 from torch import Tensor
 
+from graphscore.acceleration import (
+    Accelerate,
+    choose_sampler,
+    choose_trainer,
+    resolve_accelerate,
+)
 from graphscore.config import RunSettings, changed_settings
-from graphscore.device import resolve_device
+from graphscore.device import describe_device, resolve_device
 from graphscore.errors import CheckpointError, GraphscoreError, OutputError, SettingsError
 from graphscore.graphs import GraphBatch, node_mask_of_sizes, prepare_graphs
 from graphscore.metrics import EvaluationResult, evaluate
@@ -28,7 +35,6 @@ from graphscore.sampling import (
     LangevinSettings,
     Selection,
     SizeDistribution,
-    annealed_langevin,
     chunks_of_similar_size,
     langevin_grid,
     quantise,
@@ -66,6 +72,7 @@ class GraphGenerator:
         noise, network, training, sampling: settings of the parts, as settings objects or as
             dictionaries of the values that differ from the defaults.
         device: "auto" (CUDA, else Apple, else CPU), or a torch device name.
+        accelerate: "auto" takes the fastest path that works on the device, "off" the plain one.
         show_progress: show training and sampling on standard error.
 
     Raises:
@@ -91,23 +98,30 @@ class GraphGenerator:
         training: TrainingSettings | Mapping[str, Any] | None = None,
         sampling: LangevinSettings | Mapping[str, Any] | None = None,
         device: str = "auto",
+        accelerate: Accelerate = "auto",
         show_progress: bool = True,
     ) -> None:
         parts = {"noise": noise, "network": network, "training": training, "sampling": sampling}
         given = {name: part for name, part in parts.items() if part is not None}
         self.settings = RunSettings(seed=seed, **given)
         self.device = resolve_device(device)
+        self.accelerate = resolve_accelerate(accelerate)
         self.show_progress = show_progress
         self._model: _Model | None = None
         self._draws = 0
 
     @classmethod
     def from_settings(
-        cls, settings: RunSettings, *, device: str = "auto", show_progress: bool = True
+        cls,
+        settings: RunSettings,
+        *,
+        device: str = "auto",
+        accelerate: Accelerate = "auto",
+        show_progress: bool = True,
     ) -> Self:
         """Make a generator from the settings of a run."""
         parts = {name: getattr(settings, name) for name in type(settings).model_fields}
-        return cls(**parts, device=device, show_progress=show_progress)
+        return cls(**parts, device=device, accelerate=accelerate, show_progress=show_progress)
 
     # ------------------------------------------------------------------ training
 
@@ -149,13 +163,14 @@ class GraphGenerator:
                 "graphscore.training.Trainer on a GraphBatch with node features."
             )
         network = self._make_network()
-        trainer = Trainer(
+        trainer = choose_trainer(
             network,
             data,
             self.settings.noise.sigmas,
             self.settings.training,
             seed=self.settings.seed,
             device=self.device,
+            accelerate=self.accelerate,
         )
         sizes = SizeDistribution.of(data.sizes.tolist())
         origin = {"source": source, "graphs": len(data), "sha256": _fingerprint(data)}
@@ -183,6 +198,10 @@ class GraphGenerator:
         self._model = model()
         return self
 
+    def _tell(self, message: str) -> None:
+        if self.show_progress:
+            print(message, file=sys.stderr, flush=True)
+
     def _make_network(self) -> EDPGNN:
         settings = self.settings
         generator = torch_generator(settings.seed, "initial weights")
@@ -198,6 +217,7 @@ class GraphGenerator:
         should_stop: Callable[[], bool],
     ) -> None:
         steps = self.settings.training.steps
+        self._tell(f"training on {describe_device(self.device)}, {trainer.path} path")
         written = time.monotonic()
         with progress("training", steps, enabled=self.show_progress) as update:
             update(trainer.step, "")
@@ -340,9 +360,8 @@ class GraphGenerator:
     ) -> list[nx.Graph[Any]]:
         node_mask = node_mask_of_sizes(sizes).to(self.device)
         sigmas = ladder(self.settings.noise, device=self.device)
-        result = annealed_langevin(
-            self.network, node_mask, sigmas, settings, generator=generator, on_step=on_step
-        )
+        sampler = choose_sampler(self.network, nodes=node_mask.shape[1], accelerate=self.accelerate)
+        result = sampler.sample(node_mask, sigmas, settings, generator=generator, on_step=on_step)
         adj = quantise(result.adj, node_mask, settings.threshold)
         return GraphBatch(adj, node_mask).to("cpu").to_networkx()
 
@@ -411,7 +430,12 @@ class GraphGenerator:
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str], *, device: str = "auto", show_progress: bool = True
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        device: str = "auto",
+        accelerate: Accelerate = "auto",
+        show_progress: bool = True,
     ) -> Self:
         """Read a model that `save` or a training run wrote.
 
@@ -420,7 +444,9 @@ class GraphGenerator:
         """
         document, tensors = read_checkpoint(Path(path))
         settings = RunSettings(**document["settings"])
-        made = cls.from_settings(settings, device=device, show_progress=show_progress)
+        made = cls.from_settings(
+            settings, device=device, accelerate=accelerate, show_progress=show_progress
+        )
         network = made._make_network()
         prefix = "average."
         weights = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}

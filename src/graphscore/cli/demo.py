@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_module
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -29,6 +29,7 @@ def demo(
     steps: int = STEPS,
     steps_per_level: int = STEPS_PER_LEVEL,
     device: str = "auto",
+    accelerate: Literal["auto", "off"] = "auto",
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Train EDP-GNN on Community-small, sample 64 graphs and judge them; about 5 minutes.
@@ -46,6 +47,8 @@ def demo(
         Langevin steps at each noise level.
     device
         auto, cpu, cuda or mps.
+    accelerate
+        auto takes the fastest path that works on the device, off the plain one.
     json
         Print the metrics as JSON.
     """
@@ -69,7 +72,7 @@ def demo(
         },
         sampling={"steps_per_level": steps_per_level, "step_size": STEP_SIZE},
     )
-    generator = GraphGenerator.from_settings(settings, device=device)
+    generator = GraphGenerator.from_settings(settings, device=device, accelerate=accelerate)
     with stop_requested() as stop:
         generator.fit(
             data.train, run=out, resume=has_checkpoint(out), source=DATASET, should_stop=stop

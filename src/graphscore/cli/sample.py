@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -25,6 +25,7 @@ def sample(
     picture: Path | None = None,
     seed: int | None = None,
     device: str = "auto",
+    accelerate: Literal["auto", "off"] = "auto",
     step_size: float | None = None,
     noise_scale: float | None = None,
     steps_per_level: int | None = None,
@@ -52,6 +53,8 @@ def sample(
         Same seed, same graphs; the run's seed if not given.
     device
         auto, cpu, cuda or mps.
+    accelerate
+        auto takes the fastest path that works on the device, off the plain one.
     step_size
         Langevin step size (epsilon) other than the model's.
     noise_scale
@@ -75,7 +78,7 @@ def sample(
     check_target(target, number, format=format)
     if picture is not None:
         check_picture(picture)
-    generator = GraphGenerator.load(run, device=device)
+    generator = GraphGenerator.load(run, device=device, accelerate=accelerate)
     settings = _sampling(
         generator,
         step_size=step_size,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -33,6 +33,7 @@ def train(
     learning_rate: float | None = None,
     seed: int | None = None,
     device: str = "auto",
+    accelerate: Literal["auto", "off"] = "auto",
     max_seconds: float | None = None,
     tensorboard: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
@@ -62,6 +63,8 @@ def train(
         Fixes everything random.
     device
         auto, cpu, cuda or mps.
+    accelerate
+        auto takes the fastest path that works on the device, off the plain one.
     max_seconds
         Stop after this time with a checkpoint to resume from.
     tensorboard
@@ -83,7 +86,7 @@ def train(
     if reading.max_nodes is None:
         reading = replace(reading, max_nodes=MAX_NODES)
     graphs = load(data, reading, split="train")
-    generator = GraphGenerator.from_settings(settings, device=device)
+    generator = GraphGenerator.from_settings(settings, device=device, accelerate=accelerate)
     on_record = tensorboard_writer(out / "tensorboard") if tensorboard else None
     with stop_requested(max_seconds) as stop:
         generator.fit(

@@ -17,6 +17,9 @@ from graphscore.settings import Settings
 Score = Callable[[Tensor, Tensor, Tensor], Tensor]
 """score(adj (B,N,N), node_mask (B,N), sigma (B,)) -> (B,N,N)"""
 
+OnStep = Callable[[int, Tensor], None]
+"""on_step(done, adj): steps done so far and the state after them."""
+
 
 class LangevinSettings(Settings):
     """Step sizes and lengths of annealed Langevin dynamics."""
@@ -46,6 +49,41 @@ class SamplingResult:
     network_calls: int
 
 
+@dataclass(frozen=True)
+class Level:
+    """One noise level of Algorithm 1.
+
+    Attributes:
+        sigma: standard deviation of the noise.
+        alpha: step size, epsilon sigma_i^2 / sigma_L^2.
+        noise_size: factor of the noise of a step, epsilon_s sqrt(alpha).
+    """
+
+    sigma: float
+    alpha: float
+    noise_size: float
+
+
+def levels(sigmas: Tensor, settings: LangevinSettings) -> list[Level]:
+    """Return the levels of the strictly falling `sigmas`, largest first."""
+    smallest = float(sigmas[-1])
+    alphas = [(s, settings.step_size * (s / smallest) ** 2) for s in sigmas.tolist()]
+    return [Level(s, alpha, settings.noise_scale * alpha**0.5) for s, alpha in alphas]
+
+
+def check_finite(adj: Tensor, sigma: float, settings: LangevinSettings) -> None:
+    """Refuse a state that is not finite after the level `sigma`.
+
+    Raises:
+        SamplingError: it is not, as happens when the step size is too large.
+    """
+    if not bool(adj.isfinite().all()):
+        raise SamplingError(
+            f"sampling left the finite numbers at sigma {sigma:g}: the step size "
+            f"{settings.step_size:g} is too large for this model. Try a tenth of it."
+        )
+
+
 @torch.no_grad()
 def annealed_langevin(
     score: Score,
@@ -55,7 +93,7 @@ def annealed_langevin(
     *,
     generator: torch.Generator,
     initial: Tensor | None = None,
-    on_step: Callable[[int, Tensor], None] | None = None,
+    on_step: OnStep | None = None,
 ) -> SamplingResult:
     """Run Algorithm 1: for each sigma_i, T times
 
@@ -82,21 +120,14 @@ def annealed_langevin(
     """
     dtype = sigmas.dtype
     adj = folded_normal(node_mask, generator=generator, dtype=dtype) if initial is None else initial
-    smallest = float(sigmas[-1])
     done = 0
-    for sigma in sigmas.tolist():
-        alpha = settings.step_size * (sigma / smallest) ** 2
-        noise_size = settings.noise_scale * alpha**0.5
-        level = torch.full((len(adj),), sigma, dtype=dtype, device=adj.device)
+    for level in levels(sigmas, settings):
+        sigma = torch.full((len(adj),), level.sigma, dtype=dtype, device=adj.device)
         for _ in range(settings.steps_per_level):
             noise = symmetric_noise(node_mask, generator=generator, dtype=dtype)
-            adj = adj + alpha / 2 * score(adj, node_mask, level) + noise_size * noise
+            adj = adj + level.alpha / 2 * score(adj, node_mask, sigma) + level.noise_size * noise
             done += 1
             if on_step is not None:
                 on_step(done, adj)
-        if not bool(adj.isfinite().all()):
-            raise SamplingError(
-                f"sampling left the finite numbers at sigma {sigma:g}: the step size "
-                f"{settings.step_size:g} is too large for this model. Try a tenth of it."
-            )
+        check_finite(adj, level.sigma, settings)
     return SamplingResult(adj, node_mask, done)

@@ -1,0 +1,40 @@
+"""One CUDA graph in place of hundreds of launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+_WARM_UPS = 3
+"""Runs before the recording, in which libraries choose kernels and allocate what they keep."""
+
+
+def captured(
+    step: Callable[[], None], *, generator: torch.Generator, undo: Callable[[], None]
+) -> Callable[[], None]:
+    """Record `step` as a CUDA graph and return what replays it.
+
+    A replay runs the recorded kernels on the same memory, so `step` must read and write tensors
+    that stay where they are, and decide nothing on the host.
+
+    Args:
+        step: what to record; run a few times before it is recorded.
+        generator: what `step` draws from. A replay continues its stream as a plain call would.
+        undo: puts back what the runs before the recording changed.
+    """
+    state = generator.get_state()
+    # Capture wants a side stream, and the warm-up must have used the same one.
+    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(_WARM_UPS):
+            step()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    graph.register_generator_state(generator)
+    with torch.cuda.graph(graph, stream=stream):
+        step()
+    undo()
+    generator.set_state(state)
+    return graph.replay

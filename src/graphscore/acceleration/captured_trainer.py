@@ -1,0 +1,88 @@
+"""Training with each step as one CUDA graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from graphscore.acceleration.capture import captured
+from graphscore.seeding import derive_seed
+from graphscore.training import Trainer
+from graphscore.training.memory import free_memory, is_out_of_memory
+from graphscore.training.objective import perturb_batch
+
+
+class CapturedTrainer(Trainer):
+    """A `Trainer` on CUDA that records a step once and replays it.
+
+    The same graphs, the same noise and the same update as the plain trainer's. A batch that has to
+    be computed in pieces takes the plain step: with graphs that large, launches cost nothing.
+    """
+
+    path = "captured"
+    # A recorded step has the shape it was recorded with.
+    trims_padding = False
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self._generator = torch.Generator(self.device)
+        self._chosen = torch.zeros(self.settings.batch_size, dtype=torch.int64, device=self.device)
+        self._numbers = self._sigmas.new_zeros(2 + len(self._sigmas))
+        self._replay: Callable[[], None] | None = None
+
+    def _train_step(self) -> Tensor:
+        items = len(self._chosen) * len(self._sigmas)
+        if self._pieces.size(items, self.data.max_nodes) < items:
+            return super()._train_step()
+        self._chosen.copy_(self._indices(self.step))
+        self._schedule(self.step)
+        self._generator.manual_seed(derive_seed(self.seed, "noise", self.step))
+        if self._replay is None:
+            try:
+                self._replay = self._record_step(items)
+            except RuntimeError as error:
+                if not is_out_of_memory(error):
+                    raise
+            if self._replay is None:
+                # Behind the handler, because until it ends the error keeps alive what did not fit.
+                free_memory(self.device)
+                self._pieces.shrink(items, self.data.max_nodes)
+                return super()._train_step()
+        self._replay()
+        self.step += 1
+        return self._numbers.clone()
+
+    def _record_step(self, items: int) -> Callable[[], None]:
+        def step() -> None:
+            batch = self.data[self._chosen]
+            perturbed = perturb_batch(batch, self._sigmas, generator=self._generator)
+            numbers = self._backward(perturbed, items)
+            norm = self._apply()
+            self._numbers.copy_(torch.cat([norm.view(1), numbers]))
+
+        before = [(tensor, tensor.clone()) for tensor in self._changing()]
+
+        def undo() -> None:
+            with torch.no_grad():
+                for tensor, value in before:
+                    tensor.copy_(value)
+                if not had_state:
+                    for state in self._optimiser.state.values():
+                        for tensor in state.values():
+                            tensor.zero_()
+
+        had_state = bool(self._optimiser.state)
+        return captured(step, generator=self._generator, undo=undo)
+
+    def _changing(self) -> list[Tensor]:
+        """Everything that a step changes."""
+        adam = [tensor for state in self._optimiser.state.values() for tensor in state.values()]
+        return [*self.network.state_dict().values(), *self.average.state_dict().values(), *adam]
+
+    def restore(self, tensors: dict[str, Tensor], *, step: int, seconds: float) -> None:
+        super().restore(tensors, step=step, seconds=seconds)
+        # The optimiser's state has moved to new tensors.
+        self._replay = None

@@ -1,0 +1,134 @@
+"""Which path trains and samples: the fastest that works here, or the plain one."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from graphscore.acceleration.captured_langevin import captured_langevin
+from graphscore.acceleration.captured_trainer import CapturedTrainer
+from graphscore.acceleration.fused import fused_langevin, outside_kernel
+from graphscore.errors import GraphscoreError, GraphscoreNotice, SettingsError
+from graphscore.graphs.batch import GraphBatch
+from graphscore.networks import EDPGNN
+from graphscore.sampling import LangevinSettings, SamplingResult, annealed_langevin
+from graphscore.sampling.langevin import OnStep
+from graphscore.training import Trainer, TrainingSettings
+
+Accelerate = Literal["auto", "off"]
+"""The one switch: the fastest path that works here, or the plain one that it is compared with."""
+
+
+def resolve_accelerate(value: str) -> Accelerate:
+    """Return the switch's value.
+
+    Raises:
+        SettingsError: there is no such value.
+    """
+    if value not in ("auto", "off"):
+        raise SettingsError(f"accelerate {value!r}: use auto or off.")
+    return "auto" if value == "auto" else "off"
+
+
+class Sample(Protocol):
+    """Annealed Langevin dynamics with the score already chosen."""
+
+    def __call__(
+        self,
+        node_mask: Tensor,
+        sigmas: Tensor,
+        settings: LangevinSettings,
+        *,
+        generator: torch.Generator,
+        initial: Tensor | None = None,
+        on_step: OnStep | None = None,
+    ) -> SamplingResult: ...
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """A way to run the sampler.
+
+    Attributes:
+        path: its name: "plain", "captured" (each step one CUDA graph) or "fused" (many steps one
+            kernel).
+        sample: runs it.
+    """
+
+    path: str
+    sample: Sample
+
+
+def choose_sampler(network: nn.Module, *, nodes: int, accelerate: Accelerate = "auto") -> Sampler:
+    """Return the fastest sampler for graphs of up to `nodes` nodes on the network's device.
+
+    On CUDA that is the fused kernel where it knows the network and the graphs are small enough,
+    else a recorded step; elsewhere the plain one.
+
+    >>> from graphscore.networks import EDPGNN, EDPGNNSettings
+    >>> network = EDPGNN(EDPGNNSettings(), (1.0, 0.1), generator=torch.Generator())
+    >>> choose_sampler(network, nodes=20).path
+    'plain'
+    """
+    device = next(network.parameters()).device
+    if accelerate == "off" or device.type != "cuda":
+        return Sampler("plain", partial(annealed_langevin, network))
+    recorded = Sampler("captured", partial(captured_langevin, network))
+    if not isinstance(network, EDPGNN) or outside_kernel(network, nodes):
+        return recorded
+    if importlib.util.find_spec("triton") is None:
+        _notify("Triton is not installed, so sampling takes a slower path. Install triton.")
+        return recorded
+    return Sampler("fused", partial(_fused_or, recorded.sample, network))
+
+
+def _fused_or(
+    otherwise: Sample,
+    network: EDPGNN,
+    node_mask: Tensor,
+    sigmas: Tensor,
+    settings: LangevinSettings,
+    *,
+    generator: torch.Generator,
+    initial: Tensor | None = None,
+    on_step: OnStep | None = None,
+) -> SamplingResult:
+    """Run the kernel; if it cannot be compiled for this device, run `otherwise` instead."""
+    run: dict[str, Any] = {"generator": generator, "initial": initial, "on_step": on_step}
+    state = generator.get_state()
+    try:
+        return fused_langevin(network, node_mask, sigmas, settings, **run)
+    except (GraphscoreError, torch.OutOfMemoryError):
+        raise
+    # Compilers and drivers have exceptions of many kinds, and none of them is the user's concern.
+    except Exception as error:
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        _notify(f"the sampling kernel does not run here, a slower path does ({reason[0]}).")
+    generator.set_state(state)
+    return otherwise(node_mask, sigmas, settings, **run)
+
+
+def choose_trainer(
+    network: nn.Module,
+    data: GraphBatch,
+    sigmas: tuple[float, ...],
+    settings: TrainingSettings,
+    *,
+    seed: int,
+    device: torch.device | str = "cpu",
+    accelerate: Accelerate = "auto",
+) -> Trainer:
+    """Return the fastest trainer on the device: on CUDA with a recorded step, else the plain one."""
+    fast = accelerate == "auto" and torch.device(device).type == "cuda"
+    trainer = CapturedTrainer if fast else Trainer
+    return trainer(network, data, sigmas, settings, seed=seed, device=device)
+
+
+def _notify(message: str) -> None:
+    warnings.warn(message, GraphscoreNotice, stacklevel=3)

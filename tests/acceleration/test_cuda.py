@@ -1,0 +1,201 @@
+"""The fast paths on a GPU, beside the plain ones."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import networkx as nx
+import pytest
+import torch
+
+from graphscore import GraphGenerator
+from graphscore.acceleration import choose_sampler, choose_trainer
+from graphscore.acceleration.captured_langevin import captured_langevin
+from graphscore.acceleration.fused import fused_langevin
+from graphscore.errors import SamplingError
+from graphscore.graphs import GraphBatch, node_mask_of_sizes
+from graphscore.networks import EDPGNN, EDPGNNSettings
+from graphscore.sampling import LangevinSettings, annealed_langevin
+from graphscore.seeding import torch_generator
+from graphscore.training import TrainingSettings
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+SIGMAS = (1.0, 0.4, 0.1)
+NETWORKS = {
+    "default": EDPGNNSettings(),
+    "released": EDPGNNSettings.released(),
+    "gin": EDPGNNSettings.ablation(learnable_adjacency=False, multi_channel=False),
+    "odd shapes": EDPGNNSettings(channels=(3, 1), message_steps=3, features=5, edge_width=7),
+}
+
+
+def chain(run, network, sizes, settings, seed=3):
+    node_mask = node_mask_of_sizes(torch.tensor(sizes)).cuda()
+    sigmas = torch.tensor(SIGMAS, device="cuda")
+    generator = torch_generator(seed, "chain", device="cuda")
+    return run(network, node_mask, sigmas, settings, generator=generator).adj
+
+
+def graphs(count=12):
+    return [nx.gnp_random_graph(4 + index % 5, 0.4, seed=index) for index in range(count)]
+
+
+def trained(settings, network="default", accelerate="auto", until=None, state=None):
+    made = EDPGNN(NETWORKS[network], SIGMAS, generator=torch_generator(0, "weights"))
+    trainer = choose_trainer(
+        made,
+        GraphBatch.from_networkx(graphs()),
+        SIGMAS,
+        settings,
+        seed=0,
+        device="cuda",
+        accelerate=accelerate,
+    )
+    if state is not None:
+        trainer.restore(state, step=until, seconds=0.0)
+        until = None
+    records = []
+    trainer.run(
+        on_record=records.append,
+        should_stop=lambda: until is not None and trainer.step >= until,
+    )
+    return trainer, records
+
+
+@pytest.mark.parametrize("name", ["default", "gin", "odd shapes"])
+def test_kernel_is_the_plain_sampler_with_its_own_noise(network_of, reference, name):
+    settings = LangevinSettings(steps_per_level=3, step_size=1e-3)
+    network = network_of(NETWORKS[name], SIGMAS).cuda()
+    node_mask = node_mask_of_sizes(torch.tensor([20, 5, 1, 17, 16, 32])).cuda()
+    generator = torch_generator(3, "chain", device="cuda")
+    expected = reference(network, node_mask, SIGMAS, settings, generator)
+    result = chain(fused_langevin, network, [20, 5, 1, 17, 16, 32], settings)
+    assert (result - expected).abs().max() < 1e-3 * expected.abs().max()
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_recorded_step_is_the_plain_step_with_the_same_noise(network_of, name):
+    settings = LangevinSettings(steps_per_level=3, step_size=1e-3)
+    network = network_of(NETWORKS[name], SIGMAS).cuda().eval()
+    expected = chain(annealed_langevin, network, [40, 5, 17], settings)
+    result = chain(captured_langevin, network, [40, 5, 17], settings)
+    torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_statistics_of_the_paths_agree(network_of):
+    """Means and spreads of the entries over many chains, within their standard errors."""
+    settings = LangevinSettings(steps_per_level=50, step_size=1e-3)
+    network = network_of(NETWORKS["default"], SIGMAS).cuda().eval()
+    states = [
+        chain(run, network, [8] * 512, settings)[:, *torch.triu_indices(8, 8, 1)].flatten()
+        for run in (annealed_langevin, captured_langevin, fused_langevin)
+    ]
+    for state in states[1:]:
+        spread = states[0].std() * (2 / len(state)) ** 0.5
+        assert abs(state.mean() - states[0].mean()) < 5 * spread
+        assert abs(state.std() / states[0].std() - 1) < 5 / len(state) ** 0.5
+
+
+@pytest.mark.parametrize("run", [captured_langevin, fused_langevin])
+def test_same_seed_same_states(network_of, run):
+    settings = LangevinSettings(steps_per_level=5, step_size=1e-3)
+    network = network_of(NETWORKS["default"], SIGMAS).cuda().eval()
+    first, again = (chain(run, network, [20, 5], settings) for _ in range(2))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, chain(run, network, [20, 5], settings, seed=4))
+
+
+@pytest.mark.parametrize("run", [captured_langevin, fused_langevin])
+def test_steps_too_large_are_told(network_of, run):
+    network = network_of(NETWORKS["default"], SIGMAS).cuda().eval()
+    with pytest.raises(SamplingError, match="too large"):
+        chain(run, network, [6], LangevinSettings(steps_per_level=4, step_size=1e30))
+
+
+def test_which_path_is_chosen(network_of):
+    default = network_of(NETWORKS["default"], SIGMAS).cuda()
+    released = network_of(NETWORKS["released"], SIGMAS).cuda()
+    assert choose_sampler(default, nodes=32).path == "fused"
+    assert choose_sampler(default, nodes=33).path == "captured"
+    assert choose_sampler(released, nodes=20).path == "captured"
+    assert choose_sampler(default, nodes=20, accelerate="off").path == "plain"
+
+
+WITHOUT_TRITON = """
+import sys, warnings
+import torch
+sys.modules["triton"] = None
+import importlib.util
+real = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name == "triton" else real(name, *rest)
+from graphscore.acceleration import choose_sampler
+from graphscore.errors import GraphscoreNotice
+from graphscore.networks import EDPGNN, EDPGNNSettings
+network = EDPGNN(EDPGNNSettings(), (1.0,), generator=torch.Generator()).cuda()
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    assert choose_sampler(network, nodes=20).path == "captured"
+assert [w.category for w in caught] == [GraphscoreNotice]
+"""
+
+
+def test_without_triton_there_is_a_notice():
+    subprocess.run([sys.executable, "-c", WITHOUT_TRITON], check=True)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_recorded_training_is_the_plain_training(network):
+    """The same graphs, noise and update, so the same weights but for rounding."""
+    settings = TrainingSettings(steps=12, batch_size=4, log_every=4)
+    fast, fast_records = trained(settings, network)
+    plain, plain_records = trained(settings, network, accelerate="off")
+    assert (fast.path, plain.path) == ("captured", "plain")
+    assert [r.step for r in fast_records] == [r.step for r in plain_records] == [4, 8, 12]
+    for ours, expected in zip(fast_records, plain_records):
+        assert ours.loss == pytest.approx(expected.loss, rel=1e-3)
+    for part in (fast.network, plain.network):
+        part.eval()
+    for ours, expected in zip(fast.state().values(), plain.state().values()):
+        torch.testing.assert_close(ours, expected, rtol=2e-2, atol=2e-3)
+
+
+def test_recorded_training_is_resumed_exactly():
+    settings = TrainingSettings(steps=20, batch_size=4, log_every=5)
+    whole, _ = trained(settings)
+    part, _ = trained(settings, until=7)
+    state = {name: tensor.clone() for name, tensor in part.state().items()}
+    resumed, _ = trained(settings, until=7, state=state)
+    for ours, expected in zip(resumed.state().values(), whole.state().values()):
+        torch.testing.assert_close(ours, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_generator_is_reproducible_on_the_fast_paths():
+    def samples():
+        made = GraphGenerator(
+            training={"steps": 5, "batch_size": 4},
+            sampling={"steps_per_level": 3},
+            device="cuda",
+            show_progress=False,
+        )
+        return [sorted(g.edges) for g in made.fit(graphs()).sample(6, seed=1)]
+
+    assert samples() == samples()
+
+
+def test_a_batch_that_does_not_fit_is_halved():
+    """With a hard limit on the memory, training goes on in pieces and says so."""
+    program = """
+import warnings, torch, networkx as nx
+from graphscore import GraphGenerator
+from graphscore.errors import GraphscoreNotice
+free, total = torch.cuda.mem_get_info()
+torch.cuda.set_per_process_memory_fraction(2.5e9 / total)
+graphs = [nx.gnp_random_graph(100, 0.1, seed=s) for s in range(32)]
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    GraphGenerator(training={"steps": 2}, device="cuda", show_progress=False).fit(graphs)
+assert any(issubclass(w.category, GraphscoreNotice) for w in caught), caught
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

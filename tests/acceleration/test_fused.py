@@ -1,0 +1,232 @@
+"""The fused kernel, run by Triton's interpreter on the CPU, beside the plain sampler."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from graphscore.acceleration.fused import fused_langevin, outside_kernel
+from graphscore.errors import SamplingError
+from graphscore.graphs import node_mask_of_sizes
+from graphscore.networks import EDPGNN, EDPGNNSettings
+from graphscore.sampling import LangevinSettings, folded_normal
+from graphscore.seeding import torch_generator
+
+pytest.importorskip("triton")
+# With a GPU the kernel is tested there: test_cuda.py.
+pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="for Triton's interpreter")
+
+SIGMAS = (1.0, 0.4, 0.1)
+
+SMALL = {"channels": (2, 2), "message_steps": 2, "features": 4, "edge_width": 8}
+NETWORKS = {
+    "small": EDPGNNSettings(**SMALL),
+    "default widths": EDPGNNSettings(channels=(4, 4)),
+    "odd shapes": EDPGNNSettings(channels=(3, 1), message_steps=3, features=5, edge_width=7),
+    "elu": EDPGNNSettings(**SMALL, activation="elu"),
+    "linear nodes": EDPGNNSettings(**SMALL, node_output="linear"),
+    "unconditional nodes": EDPGNNSettings(**SMALL, condition_nodes=False),
+    "no complement": EDPGNNSettings(**SMALL, complement_channel=False),
+    "fixed adjacency": EDPGNNSettings(**SMALL, learnable_adjacency=False),
+    "gin": EDPGNNSettings.ablation(
+        learnable_adjacency=False, multi_channel=False, message_steps=2, features=4
+    ),
+}
+
+
+@pytest.fixture
+def difference(network_of, reference):
+    """difference(settings of a network, sizes, settings): largest between kernel and reference."""
+
+    def largest(shape, sizes, settings):
+        network, node_mask = network_of(shape, SIGMAS), node_mask_of_sizes(torch.tensor(sizes))
+        expected = reference(network, node_mask, SIGMAS, settings, torch_generator(3, "chain"))
+        result = fused_langevin(
+            network,
+            node_mask,
+            torch.tensor(SIGMAS),
+            settings,
+            generator=torch_generator(3, "chain"),
+        )
+        assert result.network_calls == len(SIGMAS) * settings.steps_per_level
+        return (result.adj - expected).abs().max().item()
+
+    return largest
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_kernel_is_the_plain_sampler_with_its_own_noise(difference, name):
+    """Same states to float32's accuracy, in every network the kernel knows."""
+    settings = LangevinSettings(steps_per_level=1, step_size=1e-3, noise_scale=0.7)
+    assert difference(NETWORKS[name], [5, 1, 2], settings) < 2e-5
+
+
+def test_sizes_on_both_sides_of_the_padding(difference):
+    """Graphs of 16 and 17 nodes are padded differently, in one batch."""
+    settings = LangevinSettings(steps_per_level=1, step_size=1e-3)
+    assert difference(NETWORKS["small"], [17, 4, 16], settings) < 2e-5
+
+
+def test_launches_do_not_show(monkeypatch, network_of):
+    """Cutting the steps into launches changes nothing."""
+    settings = LangevinSettings(steps_per_level=3, step_size=1e-3)
+    shape = NETWORKS["small"].replaced(channels=(2,), message_steps=1)
+    seen = []
+
+    def sample(steps_per_launch):
+        monkeypatch.setattr("graphscore.acceleration.fused.STEPS_PER_LAUNCH", steps_per_launch)
+        return fused_langevin(
+            network_of(shape, SIGMAS),
+            node_mask_of_sizes(torch.tensor([3, 4])),
+            torch.tensor(SIGMAS),
+            settings,
+            generator=torch_generator(3, "chain"),
+            on_step=lambda done, adj: seen.append((steps_per_launch, done)),
+        ).adj
+
+    assert torch.equal(sample(50), sample(2))
+    assert seen == [(50, 3), (50, 6), (50, 9)] + [(2, done) for done in (2, 3, 5, 6, 8, 9)]
+
+
+def test_states_keep_their_form(network_of):
+    """Symmetric, zero on the diagonal and on padding; the input is left alone."""
+    node_mask = node_mask_of_sizes(torch.tensor([3, 5]))
+    initial = folded_normal(node_mask, generator=torch_generator(0, "initial"))
+    before = initial.clone()
+    result = fused_langevin(
+        network_of(NETWORKS["small"], SIGMAS),
+        node_mask,
+        torch.tensor(SIGMAS),
+        LangevinSettings(steps_per_level=1),
+        generator=torch_generator(3, "chain"),
+        initial=initial,
+    )
+    assert torch.equal(initial, before)
+    assert torch.equal(result.adj, result.adj.mT)
+    outside = ~(node_mask.unsqueeze(1) & node_mask.unsqueeze(2)) | torch.eye(5, dtype=torch.bool)
+    assert not result.adj[outside].any()
+
+
+def test_steps_too_large_are_told(network_of):
+    with pytest.raises(SamplingError, match="too large"):
+        fused_langevin(
+            network_of(NETWORKS["small"], SIGMAS),
+            node_mask_of_sizes(torch.tensor([4])),
+            torch.tensor(SIGMAS),
+            LangevinSettings(steps_per_level=2, step_size=1e38),
+            generator=torch_generator(3, "chain"),
+        )
+
+
+def test_philox_is_the_published_one(philox):
+    """Known answers of Random123 (Salmon et al. 2011) for philox4x32-10."""
+    ones = 0xFFFFFFFF
+    zero, full = torch.zeros(1, dtype=torch.int64), torch.full((1,), ones)
+    words = [int(word) for word in philox(0, [zero] * 4)]
+    assert words == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
+    words = [int(word) for word in philox((ones << 32) | ones, [full] * 4)]
+    assert words == [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]
+
+
+def test_noise_is_normal_and_fresh(counter_noise):
+    """Moments of the noise, and no correlation between steps and graphs."""
+    mask = torch.ones(40, 20, dtype=torch.bool)
+    upper = torch.triu_indices(20, 20, 1)
+    noise = torch.stack([counter_noise(7, step, mask) for step in range(10)])
+    values = noise[:, :, upper[0], upper[1]]
+    count = values.numel()
+    assert abs(values.mean()) < 5 / count**0.5
+    assert abs(values.var() - 1) < 5 * (2 / count) ** 0.5
+    assert abs((values.pow(4)).mean() - 3) < 5 * (96 / count) ** 0.5
+    assert abs((values[1:] * values[:-1]).mean()) < 5 / count**0.5
+    assert abs((values[:, 1:] * values[:, :-1]).mean()) < 5 / count**0.5
+
+
+COMPILE = """
+import torch, triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from graphscore.acceleration.fused import _constants, _packed, _Shape
+from graphscore.acceleration.fused_kernel import langevin_steps as kernel
+from graphscore.networks import EDPGNN, EDPGNNSettings
+
+settings = EDPGNNSettings()
+network = EDPGNN(settings, (1.0,), generator=torch.Generator())
+shape = _Shape.of(settings)
+constants = _constants(settings, shape)
+options = {name: constants.pop(name) for name in ("num_warps", "num_stages")}
+layers, _ = _packed(network, shape, 1.0, torch.device("cpu"))
+constants |= {"NODES": 32, "LAYER_BLOCK": layers.shape[1]}
+scalars = {"seed": "i64", "first_step": "i32", "steps": "i32", "N": "i32"}
+scalars |= {"half_alpha": "fp32", "noise_size": "fp32"}
+integers = {"order", "sizes", "pair_first", "pair_second"}
+signature = {
+    name: "constexpr" if name in constants
+    else scalars.get(name, "*i32" if name in integers else "*fp32")
+    for name in kernel.arg_names
+}
+source = ASTSource(kernel, signature, constexprs=constants)
+compiled = triton.compile(source, target=GPUTarget("cuda", 90, 32), options=options)
+assert "langevin_steps" in compiled.asm["ptx"]
+"""
+
+FALL_BACK = """
+import warnings
+import torch
+from graphscore.acceleration.choice import _fused_or
+from graphscore.errors import GraphscoreNotice
+from graphscore.graphs import node_mask_of_sizes
+from graphscore.networks import EDPGNN, EDPGNNSettings
+from graphscore.sampling import LangevinSettings, annealed_langevin
+from graphscore.seeding import torch_generator
+
+network = EDPGNN(EDPGNNSettings(channels=(2,)), (1.0, 0.1), generator=torch.Generator())
+given = node_mask_of_sizes(torch.tensor([3, 4])), torch.tensor([1.0, 0.1])
+settings = LangevinSettings(steps_per_level=2)
+
+def plain(*arguments, **options):
+    return annealed_langevin(network, *arguments, **options)
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    result = _fused_or(plain, network, *given, settings, generator=torch_generator(3, "chain"))
+assert [w.category for w in caught if "slower path" in str(w.message)] == [GraphscoreNotice]
+expected = plain(*given, settings, generator=torch_generator(3, "chain"))
+assert torch.equal(result.adj, expected.adj)
+"""
+
+
+def run_compiled(program: str) -> None:
+    """Run a program that meets Triton's compiler and not its interpreter."""
+    environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_kernel_compiles_for_a_gpu():
+    """The interpreter is more tolerant than the compiler, which needs no GPU to be asked."""
+    run_compiled(COMPILE)
+
+
+def test_where_the_kernel_does_not_run_another_path_does():
+    """On the CPU the launch fails; the user gets a notice and the other path's graphs."""
+    run_compiled(FALL_BACK)
+
+
+def test_without_triton_the_rest_works():
+    """The kernel's module is only needed where the kernel runs."""
+    run_compiled("import sys; sys.modules['triton'] = None; import graphscore.acceleration.choice")
+
+
+def test_what_the_kernel_knows(network_of):
+    assert not outside_kernel(network_of(NETWORKS["small"], SIGMAS), 32)
+    assert outside_kernel(network_of(NETWORKS["small"], SIGMAS), 33)
+    assert outside_kernel(
+        EDPGNN(EDPGNNSettings.released(), SIGMAS, generator=torch_generator(0)), 5
+    )
