@@ -20,8 +20,8 @@ from rich.table import Table
 
 from graphscore.atomic import write_file
 from graphscore.metrics import evaluate, novelty, orbit_counts, uniqueness
+from graphscore.provenance import provenance
 from graphscore.seeding import numpy_generator
-from provenance import provenance
 
 
 def community_graphs(count: int, nodes: int, seed: int) -> list[nx.Graph[Any]]:

@@ -28,16 +28,17 @@ from graphscore.device import resolve_device
 from graphscore.graphs import GraphBatch
 from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.noise import NoiseSettings, symmetric_noise
+from graphscore.provenance import provenance
 from graphscore.seeding import torch_generator
 from graphscore.training import Trainer, TrainingSettings
-from provenance import provenance
 from released_reference import ReleasedReference
 
 GRAPHS, NODES, ROUNDS, REPEATS = 32, 20, 5, 12
 SIGMAS = NoiseSettings().sigmas
-# Set on a machine where the released program took 65 and 255 ms: half of its time.
-TARGETS = {"forward": 32.0, "training step": 125.0}
-TARGET_RATIOS = {"forward": 65 / 32, "training step": 255 / 125}
+# What to reach is a ratio. The milliseconds are for information: that ratio on the machine where
+# the released program took 65 and 255 ms.
+TARGET_RATIOS = {"forward": 3.0, "training step": 2.5}
+TARGETS = {"forward": 65 / 3.0, "training step": 255 / 2.5}
 
 Cases = dict[str, Callable[[], object]]
 

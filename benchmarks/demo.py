@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from graphscore.atomic import write_file
-from provenance import provenance
+from graphscore.provenance import provenance
 
 
 def main() -> None:

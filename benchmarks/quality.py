@@ -15,7 +15,7 @@ from typing import Any
 
 from graphscore import GraphGenerator, evaluate, load_dataset, write_graphs
 from graphscore.atomic import write_file
-from provenance import provenance
+from graphscore.provenance import provenance
 
 MANY = 1024
 

@@ -20,24 +20,26 @@ OPEN = {"errors", "seeding", "settings", "atomic", "version"}
 """Open to all; they import only each other."""
 
 _MODEL = {"graphs", "datasets", "noise", "networks", "sampling", "training", "metrics", "config"}
-_GENERATOR = _MODEL | {"device", "progress"}
-_ALL = _GENERATOR | {"generator", "baselines", "algorithms", "plots"}
+_GENERATOR = _MODEL | {"acceleration", "device", "progress"}
+_ALL = _GENERATOR | {"generator", "baselines", "algorithms", "plots", "provenance"}
 
 MAY_IMPORT: dict[str, set[str]] = {
-    **{room: set() for room in (*OPEN, "device", "progress", "graphs")},
+    **{room: set() for room in (*OPEN, "device", "progress", "provenance", "graphs")},
     "datasets": {"graphs"},
     "noise": {"graphs"},
     "networks": {"graphs"},
     "sampling": {"graphs", "noise"},
     "training": {"graphs", "noise", "networks"},
+    "acceleration": {"graphs", "noise", "networks", "training", "sampling"},
     "metrics": {"graphs"},
     "config": {"noise", "networks", "training", "sampling"},
     "generator": _GENERATOR,
+    "bench": (_GENERATOR - {"metrics"}) | {"provenance"},
     "baselines": {"graphs", "networks", "training"},
     "algorithms": {"graphs", "networks", "training"},
     "plots": {"graphs"},
     "experiments": {*_ALL, FRONT_DOOR},
-    "cli": {*_ALL, "experiments", FRONT_DOOR},
+    "cli": {*_ALL, "bench", "experiments", FRONT_DOOR},
     FRONT_DOOR: {*_MODEL, "generator"},
 }
 
@@ -132,6 +134,9 @@ PLANTED = {
     "front door": ("metrics/x.py", "from graphscore import read_graphs\n"),
     "matplotlib": ("metrics/x.py", "from matplotlib import pyplot\n"),
     "matplotlib in cli": ("cli/x.py", "def f():\n    import matplotlib.pyplot as plt\n"),
+    "samplers in sampling": ("sampling/x.py", "from graphscore import acceleration\n"),
+    "bench in the generator": ("generator.py", "from graphscore.bench import measure\n"),
+    "provenance of a model": ("provenance.py", "from graphscore.training import Trainer\n"),
     "plots of networks": ("plots/x.py", "from graphscore.networks import EDPGNN\n"),
     "open module upwards": ("settings.py", "from graphscore.noise import ladder\n"),
     "unknown room": ("utils/x.py", "import math\n"),

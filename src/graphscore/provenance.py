@@ -12,6 +12,9 @@ import torch
 
 from graphscore.version import __version__
 
+ROOT = Path(__file__).resolve().parents[2]
+"""The repository, where this file lies in a checkout."""
+
 
 def processor() -> str:
     """Name of the processor as the system tells it."""
@@ -22,17 +25,36 @@ def processor() -> str:
         return platform.processor() or platform.machine()
 
 
+def commit(root: Path = ROOT) -> str | None:
+    """Short name of the commit that this code is, None where nothing tells it.
+
+    On a machine that has the files but not git, a file `COMMIT` at the root of the repository tells
+    it (git-ignored; `git rev-parse --short HEAD > COMMIT` before copying).
+    """
+    if (root / ".git").exists():
+        try:
+            # Not the current folder, which may belong to another repository.
+            command = ["git", "-C", str(root), "rev-parse", "--short", "HEAD"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            pass
+        else:
+            if done.returncode == 0:
+                return done.stdout.strip()
+    try:
+        return (root / "COMMIT").read_text(encoding="utf-8").strip() or None
+    except OSError:
+        return None
+
+
 def provenance(device: str = "cpu") -> dict[str, Any]:
     """Describe the machine and the code for a results file."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    )
     return {
         "graphscore": __version__,
-        "commit": commit.stdout.strip() or None,
+        "commit": commit(),
         "torch": torch.__version__,
         "python": platform.python_version(),
-        "device": torch.cuda.get_device_name() if device.startswith("cuda") else "CPU",
+        "device": torch.cuda.get_device_name(device) if device.startswith("cuda") else "CPU",
         "processor": processor(),
         "threads": torch.get_num_threads(),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from cyclopts import App, CycloptsError
 
 from graphscore.cli import datasets
+from graphscore.cli.bench import bench
 from graphscore.cli.demo import demo
 from graphscore.cli.evaluate import evaluate
 from graphscore.cli.info import info
 from graphscore.cli.sample import sample
 from graphscore.cli.train import train
-from graphscore.errors import GraphscoreError
+from graphscore.errors import GraphscoreError, GraphscoreNotice
 from graphscore.version import __version__
 
 app = App(
@@ -24,7 +26,7 @@ app = App(
     version=__version__,
     help_format="plaintext",
 )
-for command in (train, sample, evaluate, demo, info):
+for command in (train, sample, evaluate, demo, info, bench):
     app.command(command)
 app.command(datasets.app)
 
@@ -32,7 +34,10 @@ app.command(datasets.app)
 def main(tokens: Sequence[str] | None = None) -> NoReturn:
     """Run one command; exit code 0 on success, 2 on bad input, 130 when interrupted."""
     try:
-        code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", GraphscoreNotice)
+            warnings.showwarning = _show_warning
+            code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         _fail(f"{error}\nTry 'graphscore --help' or 'graphscore COMMAND --help'.")
     except GraphscoreError as error:
@@ -52,6 +57,22 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Show notices as one line, without the place in the code, which tells a user nothing."""
+    if issubclass(category, GraphscoreNotice):
+        text = f"graphscore: {message}\n"
+    else:
+        text = warnings.formatwarning(message, category, filename, lineno, line)
+    print(text, end="", file=file or sys.stderr)
 
 
 def _fail(message: str) -> NoReturn:

@@ -1,0 +1,71 @@
+"""Everything measured on one device, as one record."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import torch
+
+from graphscore.bench.ceilings import measure_ceilings
+from graphscore.bench.growth import measure_growth
+from graphscore.bench.memory import MEANING
+from graphscore.bench.plan import BenchPlan
+from graphscore.bench.profile import measure_profile
+from graphscore.bench.sampling_steps import measure_sampling, measure_schedule
+from graphscore.bench.training_step import measure_training
+from graphscore.bench.workloads import make_network
+from graphscore.progress import progress
+from graphscore.provenance import provenance
+
+
+def measure(device: torch.device, plan: BenchPlan, *, show_progress: bool = True) -> dict[str, Any]:
+    """Measure a device and return the record; standard error shows how far it is.
+
+    Returns:
+        `benchmark` ("performance"), `provenance`, `plan`, `seconds` of the whole run, `parameters`
+        of the network, `memory` (what a peak counts), `ceilings`, `training`, `sampling` (`batches`
+        and `schedule`), `growth` and `profile`; see the functions that measure them.
+    """
+    started = time.perf_counter()
+    stages = 3 + len(plan.sampling_graphs) + len(plan.growth_nodes) + 1
+    with progress(f"measuring {device}", stages, enabled=show_progress) as update:
+        done = 0
+
+        def stage(note: str) -> None:
+            nonlocal done
+            update(done, note)
+            done += 1
+
+        stage("ceilings")
+        ceilings = measure_ceilings(plan, device)
+        stage("training step")
+        training = measure_training(plan, device, ceilings)
+        batches = []
+        for graphs in plan.sampling_graphs:
+            stage(f"sampling step of {graphs} graphs")
+            batches.append(measure_sampling(plan, device, ceilings, graphs))
+        stage(f"sampling {plan.schedule_graphs} graphs")
+        schedule = measure_schedule(plan, device, batches[-1])
+        growth = measure_growth(plan, device, on_size=lambda nodes: stage(f"growth: {nodes} nodes"))
+        stage("profile")
+        work = {
+            "training": training["work_per_step"]["flops"],
+            "sampling": batches[-1]["work_per_step"]["flops"],
+        }
+        profile = measure_profile(plan, device, ceilings, work)
+        update(stages, "")
+    network = make_network(plan, torch.device("cpu"))
+    return {
+        "benchmark": "performance",
+        "provenance": {**provenance(str(device)), "device_type": device.type},
+        "plan": plan.model_dump(mode="json"),
+        "seconds": time.perf_counter() - started,
+        "parameters": sum(parameter.numel() for parameter in network.parameters()),
+        "memory": MEANING[device.type],
+        "ceilings": ceilings.details,
+        "training": training,
+        "sampling": {"batches": batches, "schedule": schedule},
+        "growth": growth,
+        "profile": profile,
+    }

@@ -1,0 +1,37 @@
+"""What torch's profiler saw, as the events of its trace file (a format other tools read too)."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+from graphscore.bench.clock import Run, synchronise
+
+Event = dict[str, Any]
+
+
+def trace(run: Run, device: torch.device, *, memory: bool = False) -> list[Event]:
+    """Return the events of one call, in order of time.
+
+    Each has `name`, `cat` (its category) and `ts` (microseconds); what lasts has `dur` as well.
+    On the CPU these are operators and, with `memory`, allocations; on CUDA, kernels and copies.
+    """
+    # The profiler's library announces every start and stop on standard error, where the progress
+    # is; it reads this when it is used first.
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")
+    activity = ProfilerActivity.CUDA if device.type == "cuda" else ProfilerActivity.CPU
+    synchronise(device)
+    with profile(activities=[activity], profile_memory=memory) as profiler:
+        run()
+        synchronise(device)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "trace.json"
+        profiler.export_chrome_trace(str(file))
+        events = json.loads(file.read_text(encoding="utf-8"))["traceEvents"]
+    return sorted((event for event in events if "cat" in event), key=lambda event: event["ts"])
