@@ -68,7 +68,8 @@ def test_message_linear_sums_then_concatenates(levels):
     assert layer.epsilon.item() != 0
     edge, z = normal(2, 6, 6, 3, source=source), normal(2, 6, 4, source=source)
     level = torch.tensor([2, 0])
-    result = layer(edge.flatten(2), z, conditioned(layer, level))
+    own = torch.eye(6, dtype=torch.float64).repeat_interleave(3, dim=1)
+    result = layer(edge.flatten(2), own, z, conditioned(layer, level))
     for graph in range(2):
         summed = [
             edge[graph, :, :, c] @ z[graph] + (1 + layer.epsilon) * z[graph] for c in range(3)

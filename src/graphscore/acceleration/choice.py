@@ -124,7 +124,7 @@ def choose_trainer(
     device: torch.device | str = "cpu",
     accelerate: Accelerate = "auto",
 ) -> Trainer:
-    """Return the fastest trainer on the device: on CUDA with a recorded step, else the plain one."""
+    """Return the fastest trainer on the device: a recorded step on CUDA, else the plain one."""
     fast = accelerate == "auto" and torch.device(device).type == "cuda"
     trainer = CapturedTrainer if fast else Trainer
     return trainer(network, data, sigmas, settings, seed=seed, device=device)

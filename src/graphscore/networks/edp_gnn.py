@@ -113,15 +113,17 @@ class MessageLinear(ConditionalLinear):
         self.epsilon = nn.Parameter(torch.zeros(()))
 
     def forward(  # type: ignore[override]
-        self, messages: Tensor, z: Tensor, conditioning: Conditioning
+        self, messages: Tensor, own: Tensor, z: Tensor, conditioning: Conditioning
     ) -> Tensor:
-        """Return (B,N,width) from messages (B,N,N*C), row i holding A_[c,i,j], and z (B,N,F)."""
+        """Return (B,N,width) from messages (B,N,N*C), row i holding A_[c,i,j], and z (B,N,F).
+
+        `own` (N,N*C) is the identity in the messages' order: every node's message to itself.
+        """
         batch, nodes, features = z.shape
         weight = self.weight.view(self.channels, features, -1)
         # Node by node, channels side by side: the order of the messages, so nothing is moved.
         mapped = (z @ weight.transpose(0, 1).flatten(1)).view(batch, nodes * self.channels, -1)
-        own = z @ ((1 + self.epsilon) * weight.sum(0))
-        summed = torch.baddbmm(own, messages, mapped)
+        summed = torch.bmm(torch.addcmul(messages, own, 1 + self.epsilon), mapped)
         gain, shift = self.gain_and_shift(conditioning)
         return torch.addcmul(shift, summed, gain)
 
@@ -161,10 +163,13 @@ class MultiChannelGNN(nn.Module):
 
     def forward(self, adjs: Tensor, z: Tensor, conditioning: Conditioning) -> Tensor:
         """Return node features (B,N,width_out) from adjs (B,C,N,N) and z (B,N,F)."""
+        channels, nodes = adjs.shape[1:3]
         messages = adjs.permute(0, 2, 3, 1).flatten(2)
+        own = torch.eye(nodes, dtype=adjs.dtype, device=adjs.device)
+        own = own.repeat_interleave(channels, dim=1)
         outputs = []
         for first, second in zip(self.first, self.second):
-            hidden = self.activation(first(messages, z, conditioning))
+            hidden = self.activation(first(messages, own, z, conditioning))
             z = second(hidden, conditioning)
             if self.bounded:
                 # Sums over neighbours grow with N and with the noise, step after step.

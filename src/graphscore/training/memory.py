@@ -52,17 +52,18 @@ def saved_bytes(function: Callable[[], Any]) -> int:
     >>> saved_bytes(lambda: (2 * x).exp().sum())
     4000
     """
-    # The tensors are held until the end, because a freed address may be given out again.
-    saved: dict[int, Tensor] = {}
+    # Storages are held until the end, because a freed address may be given out again. Held as a
+    # tensor, a result would keep alive the graph that keeps it.
+    saved: dict[int, torch.UntypedStorage] = {}
 
-    def note(tensor: Tensor) -> Tensor:
-        saved[tensor.untyped_storage().data_ptr()] = tensor
-        return tensor
+    def note(tensor: Tensor) -> None:
+        storage = tensor.untyped_storage()
+        saved[storage.data_ptr()] = storage
 
     with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(note, lambda kept: kept):
         result = function()
     del result
-    return sum(tensor.untyped_storage().nbytes() for tensor in saved.values())
+    return sum(storage.nbytes() for storage in saved.values())
 
 
 def available_memory(device: torch.device) -> int | None:
