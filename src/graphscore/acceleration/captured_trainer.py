@@ -12,10 +12,7 @@ from graphscore.acceleration.capture import captured
 from graphscore.seeding import derive_seed
 from graphscore.training import Trainer
 from graphscore.training.memory import free_memory, is_out_of_memory
-from graphscore.training.objective import PerturbedBatch, perturb_batch
-
-STREAMS = 2
-"""Chains of kernels that run beside each other."""
+from graphscore.training.objective import perturb_batch
 
 
 class CapturedTrainer(Trainer):
@@ -34,12 +31,6 @@ class CapturedTrainer(Trainer):
         self._generator = torch.Generator(self.device)
         self._chosen = torch.zeros(self.settings.batch_size, dtype=torch.int64, device=self.device)
         self._numbers = self._sigmas.new_zeros(2 + len(self._sigmas))
-        # Batch normalisation needs the batch as a whole.
-        together = any(True for _ in self.network.buffers())
-        self._streams = [
-            torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
-            for _ in range(1 if together else STREAMS)
-        ]
         self._replay: Callable[[], None] | None = None
 
     def _train_step(self) -> Tensor:
@@ -51,7 +42,7 @@ class CapturedTrainer(Trainer):
         self._generator.manual_seed(derive_seed(self.seed, "noise", self.step))
         if self._replay is None:
             try:
-                self._replay = self._record_step()
+                self._replay = self._record_step(items)
             except RuntimeError as error:
                 if not is_out_of_memory(error):
                     raise
@@ -64,11 +55,11 @@ class CapturedTrainer(Trainer):
         self.step += 1
         return self._numbers.clone()
 
-    def _record_step(self) -> Callable[[], None]:
+    def _record_step(self, items: int) -> Callable[[], None]:
         def step() -> None:
             batch = self.data[self._chosen]
             perturbed = perturb_batch(batch, self._sigmas, generator=self._generator)
-            numbers = self._side_by_side(perturbed)
+            numbers = self._backward(perturbed, items)
             norm = self._apply()
             self._numbers.copy_(torch.cat([norm.view(1), numbers]))
 
@@ -85,36 +76,6 @@ class CapturedTrainer(Trainer):
 
         had_state = bool(self._optimiser.state)
         return captured(step, generator=self._generator, undo=undo)
-
-    def _side_by_side(self, perturbed: PerturbedBatch) -> Tensor:
-        """As `_backward`, parts of the batch on streams of their own.
-
-        Most kernels of a step are too small to fill the device, and two chains of them take little
-        longer than one.
-        """
-        current = torch.cuda.current_stream(self.device)
-        size = -(-len(perturbed) // len(self._streams))
-        errors, gradients = [], []
-        for index, stream in enumerate(self._streams):
-            stream.wait_stream(current)
-            with torch.cuda.stream(stream):
-                part = perturbed.squared_errors(
-                    self._score, slice(index * size, (index + 1) * size)
-                )
-                loss = part.sum() / (2 * len(perturbed))
-                # The optimiser wants them laid out as the parameters are.
-                found = torch.autograd.grad(loss, self._parameters)
-                gradients.append([gradient.contiguous() for gradient in found])
-                errors.append(part.detach())
-        for stream in self._streams:
-            current.wait_stream(stream)
-        total, *rest = gradients
-        for others in rest:
-            torch._foreach_add_(total, others)
-        for parameter, gradient in zip(self._parameters, total):
-            parameter.grad = gradient
-        values = perturbed.loss(torch.cat(errors))
-        return torch.cat([values.per_pair.mean().view(1), values.per_level])
 
     def _changing(self) -> list[Tensor]:
         """Everything that a step changes."""

@@ -80,10 +80,11 @@ class _Shape:
 
 def _folded(linear: ConditionalLinear, level_weights: Tensor) -> tuple[Tensor, Tensor]:
     """Weight (in,out) and bias (out,) of a conditional layer at one noise level."""
-    if linear.gain is None or linear.shift is None:
-        return linear.weight, linear.bias
-    gain, shift = level_weights @ linear.gain, level_weights @ linear.shift
-    return linear.weight * gain, linear.bias * gain + shift
+    columns = linear.columns
+    if columns is None:
+        return linear.weight, cast(Tensor, linear.bias)
+    gain, shift = level_weights @ columns.gain, level_weights @ columns.shift
+    return linear.weight * gain, columns.bias * gain + shift
 
 
 def _placed(values: Tensor, *shape: int) -> Tensor:
