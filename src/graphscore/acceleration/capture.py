@@ -27,13 +27,13 @@ def captured(
     # Capture wants a side stream, and the warm-up must have used the same one.
     stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     graph = torch.cuda.CUDAGraph()
-    graph.register_generator_state(generator)
     try:
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             for _ in range(_WARM_UPS):
                 step()
         torch.cuda.current_stream().wait_stream(stream)
+        graph.register_generator_state(generator)
         with torch.cuda.graph(graph, stream=stream):
             step()
     finally:
