@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+from functools import partial
+
 import pytest
 import torch
 
 from graphscore.errors import GraphDataError, SettingsError
 from graphscore.graphs import node_mask_of_sizes, pair_mask
 from graphscore.networks import EDPGNN, EDPGNNSettings
-from graphscore.networks.conditioning import Conditioning, conditional_layers
+from graphscore.networks.conditioning import LevelTable
 from graphscore.networks.edp_gnn import MessageLinear, PairLinear
 
 SIGMAS = (1.0, 0.5, 0.1)
@@ -31,26 +34,32 @@ def normal(*shape, source):
     return torch.randn(*shape, generator=source, dtype=torch.float64)
 
 
-def conditioned(module, level):
-    """The conditioning of graphs at levels of the ladder."""
-    weights = torch.eye(len(SIGMAS), dtype=torch.float64)[level]
-    return Conditioning(conditional_layers(module), weights)
+def layer_and_conditioning(make, level, *, conditional, source):
+    """A random layer, and the conditioning of graphs at levels of the ladder."""
+    table = LevelTable(len(SIGMAS))
+    layer = make(table if conditional else None, generator=source)
+    randomise(torch.nn.ModuleList([layer, table]), source)
+    return layer, table(torch.eye(len(SIGMAS), dtype=torch.float64)[level])
 
 
 def conditional(layer, x, level):
     """f_i(x) = (W x + b) gain_i + shift_i of section 3.4.4, before its activation."""
-    y = x @ layer.weight + layer.bias
-    return y if layer.gain is None else y * layer.gain[level] + layer.shift[level]
+    own = layer.columns
+    if own is None:
+        return x @ layer.weight + layer.bias
+    return (x @ layer.weight + own.bias) * own.gain[level] + own.shift[level]
 
 
-@pytest.mark.parametrize("levels", [3, 0])
-def test_pair_linear_is_the_linear_layer_of_the_concatenation(levels):
+@pytest.mark.parametrize("is_conditional", [True, False])
+def test_pair_linear_is_the_linear_layer_of_the_concatenation(is_conditional):
     """Computing the parts once per node changes nothing."""
     source = generator()
-    layer = randomise(PairLinear(2, 3, 5, levels, generator=source), source)
-    edge, z = normal(4, 6, 6, 2, source=source), normal(4, 6, 3, source=source)
     level = torch.tensor([2, 0, 1, 1])
-    first, second, of_pair = layer(z, conditioned(layer, level))
+    layer, conditioning = layer_and_conditioning(
+        partial(PairLinear, 2, 3, 5), level, conditional=is_conditional, source=source
+    )
+    edge, z = normal(4, 6, 6, 2, source=source), normal(4, 6, 3, source=source)
+    first, second, of_pair = layer(z, conditioning)
     result = first.unsqueeze(2) + second.unsqueeze(1) + edge @ of_pair.unsqueeze(1)
     for graph in range(4):
         for i in range(6):
@@ -60,16 +69,18 @@ def test_pair_linear_is_the_linear_layer_of_the_concatenation(levels):
                 torch.testing.assert_close(result[graph, i, j], expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("levels", [3, 0])
-def test_message_linear_sums_then_concatenates(levels):
+@pytest.mark.parametrize("is_conditional", [True, False])
+def test_message_linear_sums_then_concatenates(is_conditional):
     """Mapping before summing equals CONCAT(A_c Z + (1 + epsilon) Z | c) of section 3.4.1."""
     source = generator(1)
-    layer = randomise(MessageLinear(3, 4, 5, levels, generator=source), source)
+    level = torch.tensor([2, 0])
+    layer, conditioning = layer_and_conditioning(
+        partial(MessageLinear, 3, 4, 5), level, conditional=is_conditional, source=source
+    )
     assert layer.epsilon.item() != 0
     edge, z = normal(2, 6, 6, 3, source=source), normal(2, 6, 4, source=source)
-    level = torch.tensor([2, 0])
     own = torch.eye(6, dtype=torch.float64).repeat_interleave(3, dim=1)
-    result = layer(edge.flatten(2), own, z, conditioned(layer, level))
+    result = layer(edge.flatten(2), own, z, conditioning)
     for graph in range(2):
         summed = [
             edge[graph, :, :, c] @ z[graph] + (1 + layer.epsilon) * z[graph] for c in range(3)
@@ -170,8 +181,41 @@ def test_initial_scores_have_the_size_of_scores():
     """At the start the output's gain at each level is 1/sigma, in the order of the level table."""
     network = EDPGNN(EDPGNNSettings(), SIGMAS, generator=generator())
     for layer in (network.final.first, network.final.last):
-        expected = torch.tensor([10.0, 2.0, 1.0]).unsqueeze(-1).expand_as(layer.gain)
-        torch.testing.assert_close(layer.gain.detach(), expected)
+        gain = layer.columns.gain
+        expected = torch.tensor([10.0, 2.0, 1.0]).unsqueeze(-1).expand_as(gain)
+        torch.testing.assert_close(gain.detach(), expected)
+
+
+def test_all_other_gains_start_at_one():
+    network = EDPGNN(EDPGNNSettings(), SIGMAS, generator=generator())
+    one = EDPGNN(EDPGNNSettings(initial_gains="one"), SIGMAS, generator=generator())
+    assert torch.equal(one.table.gain, torch.ones_like(one.table.gain))
+    changed = (network.table.gain != 1).any(0).sum()
+    assert changed == EDPGNNSettings().edge_width + 1
+
+
+@pytest.mark.parametrize("settings", [EDPGNNSettings(), EDPGNNSettings.released()])
+def test_gains_and_shifts_are_in_one_table(settings):
+    """And in no layer, where each of them would be a tensor more for optimiser and device."""
+    network = EDPGNN(settings, SIGMAS, generator=generator())
+    names = [name for name, _ in network.named_parameters()]
+    assert [name for name in names if "gain" in name] == ["table.gain"]
+    assert [name for name in names if "shift" in name] == ["table.shift"]
+
+
+def test_a_copy_shares_nothing_with_the_network():
+    """Sampling from averaged weights copies a network; its layers must find the copy's table."""
+    network = EDPGNN(EDPGNNSettings(), SIGMAS, generator=generator())
+    copied = copy.deepcopy(network)
+    columns = copied.gnns[0].first[0].columns
+    assert columns.table is copied.table is not network.table
+    mask, sigma = torch.ones(2, 4, dtype=torch.bool), torch.tensor([0.5, 0.1])
+    adj = torch.zeros(2, 4, 4)
+    before = network(adj, mask, sigma)
+    with torch.no_grad():
+        columns.bias.add_(1)
+    assert torch.equal(network(adj, mask, sigma), before)
+    assert not torch.equal(copied(adj, mask, sigma), before)
 
 
 def test_ablation_cells():

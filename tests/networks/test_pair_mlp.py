@@ -90,14 +90,16 @@ def test_gradients_and_their_gradients(shape, columns):
         assert torch.autograd.gradgradcheck(flat(pair_mlp, columns), inputs)
 
 
-def test_gradients_are_those_of_the_plain_formula():
+@pytest.mark.parametrize("out", [4, 1])
+def test_gradients_are_those_of_the_plain_formula(out):
     """To rounding, also where the output's gradient is a view that is not contiguous."""
-    x, weights = case((5, 4, 7, 7), hidden=16, out=4)
+    x, weights = case((5, 4, 7, 7), hidden=16, out=out)
     inputs = (x, *weights)
     results = []
     for compute in (pair_mlp, plain):
         out = compute(x, weights)
         results.append(torch.autograd.grad((out + out.mT).pow(3).sum(), inputs))
+    assert pair_mlp(x, weights).is_contiguous()
     for ours, expected in zip(*results):
         torch.testing.assert_close(ours, expected, rtol=1e-10, atol=1e-10)
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import warnings
+from itertools import pairwise
 
 import pytest
 import torch
@@ -16,9 +17,11 @@ from graphscore.graphs import GraphBatch, node_mask_of_sizes, pair_mask
 from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.noise import symmetric_noise
 from graphscore.training import Trainer, TrainingSettings, score_matching_loss
+from graphscore.training.batches import BatchOrder
 from graphscore.training.memory import saved_bytes
 from graphscore.training.objective import perturb_batch
-from graphscore.training.pieces import SHARE, Pieces
+from graphscore.training.pieces import SHARE, Piece, Pieces
+from graphscore.training.trainer import OVERHEAD
 
 SIGMAS = (1.0, 0.3)
 SMALL = {"channels": (2, 2), "message_steps": 1, "features": 4, "edge_width": 4}
@@ -40,11 +43,19 @@ def of_seven_nodes():
     return GraphBatch(batch.adj, torch.ones_like(batch.node_mask))
 
 
-def make_trainer(data=None, settings=PAPER, *, steps=3, batch_size=4, dtype=torch.float64):
+def make_trainer(
+    data=None, settings=PAPER, *, steps=3, batch_size=4, dtype=torch.float64, bucketing=True
+):
     network = EDPGNN(settings, SIGMAS, generator=torch.Generator().manual_seed(1)).to(dtype)
     training = TrainingSettings(steps=steps, batch_size=batch_size, log_every=1)
     data = (data or of_seven_nodes()).to(dtype=dtype)
-    return Trainer(network, data, SIGMAS, training, seed=0)
+    return Trainer(network, data, SIGMAS, training, seed=0, bucketing=bucketing)
+
+
+@pytest.fixture
+def _unknown_memory(monkeypatch):
+    """No measuring beforehand, which would be one more call of the network."""
+    monkeypatch.setattr("graphscore.training.pieces.available_memory", lambda device: None)
 
 
 def gradients(trainer):
@@ -108,21 +119,60 @@ def test_the_noise_is_that_of_the_whole_batch():
     assert torch.equal(seen[0][2], levels.repeat(5))
 
 
-def test_trimmed_graphs_have_the_loss_of_padded_ones():
-    """Cutting padding off changes neither the errors nor the gradient."""
-    trainer = make_trainer(batch_size=4)
+@pytest.mark.parametrize("features", [0, 2])
+@pytest.mark.parametrize(("cuts", "fitting"), [((2, 6), 10), ((2, 4, 6, 8), 10), ((4,), 1)])
+def test_groups_have_the_gradient_of_the_padded_batch(cuts, fitting, features):
+    """Graphs of 1, 3, 5, 6 and 7 nodes, cut to their own width in groups, or all padded to 7."""
+    settings = EDPGNNSettings(**SMALL, node_feat_dim=features)
+    batch = ragged(features=features)[[2, 0, 3, 4, 1]]
+    widths = batch.sizes.repeat_interleave(2).tolist()
+    trainer = make_trainer(batch, settings, batch_size=5)
+    trainer._pieces._pairs = fitting * 49
     levels = torch.tensor(SIGMAS, dtype=torch.float64)
-    few = ragged()[[0, 2, 3]]
-    wide = perturb_batch(few, levels, generator=torch.Generator().manual_seed(3))
-    narrow = copy.copy(wide)
-    for name in ("adj_clean", "adj_noisy"):
-        object.__setattr__(narrow, name, getattr(wide, name)[:, :5, :5])
-    object.__setattr__(narrow, "node_mask", wide.node_mask[:, :5])
-    results = []
-    for perturbed in (wide, narrow):
-        numbers = trainer._backward(perturbed, len(perturbed))
-        results.append([numbers, *gradients(trainer)])
-    assert_close(*results)
+    perturbed = perturb_batch(batch, levels, generator=torch.Generator().manual_seed(3))
+    expected = [trainer._backward(perturbed, 10), *gradients(trainer)]
+    ends = [0, *cuts, 10]
+    groups = [Piece(slice(a, b), widths[b - 1]) for a, b in pairwise(ends)]
+    found = [trainer._add_up(perturbed, trainer._pieces.cut(groups)), *gradients(trainer)]
+    assert_close(found, expected)
+
+
+@pytest.mark.usefixtures("_unknown_memory")
+@pytest.mark.parametrize("overhead", [0, 100, 10**9])
+def test_bucketing_changes_the_work_and_not_the_result(overhead, monkeypatch):
+    """Groups are narrower than the batch; weights are those of training without groups."""
+    monkeypatch.setitem(OVERHEAD, "cpu", overhead)
+    trainers, widths = {}, {}
+    for bucketing in (True, False):
+        made = trainers[bucketing] = make_trainer(ragged(), bucketing=bucketing)
+        # Without it the batches are in another order, and noise would go to other graphs.
+        made._order = BatchOrder(made.data.node_mask, 4, seed=0)
+        widths[bucketing] = seen = []
+        forward = made.network.forward
+        made.network.forward = lambda adj, *rest, seen=seen, forward=forward: (
+            seen.append(adj.shape),
+            forward(adj, *rest),
+        )[1]
+        made.run()
+    assert_same_weights(trainers[True], trainers[False])
+    pairs = {b: sum(k * n * n for k, n, _ in shapes) for b, shapes in widths.items()}
+    graphs = {b: sum(k for k, _, _ in shapes) for b, shapes in widths.items()}
+    assert graphs[True] == graphs[False] == 3 * 8
+    if overhead < 10**9:
+        assert pairs[True] < pairs[False]
+    else:
+        assert widths[True] == widths[False]
+
+
+@pytest.mark.usefixtures("_unknown_memory")
+def test_coupled_graphs_are_not_grouped(monkeypatch):
+    """Batch statistics are those of the batch wherever it fits."""
+    monkeypatch.setitem(OVERHEAD, "cpu", 0)
+    trainer = make_trainer(ragged(), RELEASED)
+    trainer.network.__class__ = Limited
+    trainer.network.calls = []
+    trainer.run()
+    assert trainer.network.calls == [8, 8, 8]
 
 
 def test_batches_are_trimmed_to_their_largest_graph():
@@ -175,12 +225,6 @@ def limited(limit, settings=PAPER, **changes):
     return trainer
 
 
-@pytest.fixture
-def _unknown_memory(monkeypatch):
-    """No measuring beforehand, which would be one more call of the network."""
-    monkeypatch.setattr("graphscore.training.pieces.available_memory", lambda device: None)
-
-
 @pytest.mark.usefixtures("_unknown_memory")
 @pytest.mark.parametrize(
     "changes",
@@ -229,6 +273,31 @@ def test_a_later_piece_that_does_not_fit_leaves_no_gradient_behind(at):
     with pytest.warns(GraphscoreNotice, match="computing 1 at a time"):
         trainer.run()
     plain.run()
+    assert_same_weights(trainer, plain)
+
+
+@pytest.mark.usefixtures("_unknown_memory")
+def test_the_largest_group_is_halved(monkeypatch):
+    """Where graphs are grouped, what did not fit is the group with the most pairs of nodes."""
+    monkeypatch.setitem(OVERHEAD, "cpu", 0)
+    trainer, plain = make_trainer(ragged(), steps=4), make_trainer(ragged(), steps=4)
+    shapes = []
+
+    def forward(adj, *rest):
+        shapes.append(tuple(adj.shape[:2]))
+        if len(adj) * adj.shape[1] ** 2 > 80:
+            raise MemoryError
+        return EDPGNN.forward(trainer.network, adj, *rest)
+
+    trainer.network.forward = forward
+    with pytest.warns(GraphscoreNotice) as noted:
+        trainer.run()
+    plain.run()
+    assert [str(notice.message)[:69] for notice in noted] == [
+        "a batch of 2 perturbed graphs padded to 7 nodes did not fit in memory"
+    ]
+    assert (1, 7) in shapes
+    assert (2, 3) in shapes
     assert_same_weights(trainer, plain)
 
 

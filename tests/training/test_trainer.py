@@ -18,7 +18,7 @@ from graphscore.noise import symmetric_noise
 from graphscore.training import Trainer, TrainingSettings
 from graphscore.training.batches import BatchOrder
 from graphscore.training.checkpoint import read_checkpoint, write_checkpoint
-from graphscore.training.trainer import _ReadOut
+from graphscore.training.readout import ReadOut
 
 SIGMAS = (1.0, 0.3)
 SMALL = {"channels": (2, 2), "message_steps": 1, "features": 4, "edge_width": 4}
@@ -67,10 +67,7 @@ def test_the_loss_falls():
 @pytest.mark.parametrize("network", [PAPER, RELEASED], ids=["paper", "released"])
 @pytest.mark.parametrize("at", [1, 10, 13])
 def test_resuming_is_bit_equal(network, at):
-    """20 steps in one go, or interrupted at any step and continued by another trainer.
-
-    Batches of similar size are formed from two steps at a time, so odd steps are in between.
-    """
+    """20 steps in one go, or interrupted at any step and continued by another trainer."""
     whole = make_trainer(network=network)
     assert whole.run()
     first = make_trainer(network=network)
@@ -200,7 +197,7 @@ def test_a_state_that_is_not_finite_is_refused(part, value):
         trainer.state()
 
 
-class Late(_ReadOut):
+class Late(ReadOut):
     """Numbers that arrive only when they are waited for, as from a device that is far behind."""
 
     def arrived(self):
@@ -212,7 +209,7 @@ def test_records_that_arrive_late_are_the_same(monkeypatch):
     found, steps = [], []
     for late in (False, True):
         if late:
-            monkeypatch.setattr("graphscore.training.trainer._ReadOut", Late)
+            monkeypatch.setattr("graphscore.training.trainer.ReadOut", Late)
         trainer, records = make_trainer(), []
 
         def note(record, trainer=trainer, records=records):
@@ -278,7 +275,6 @@ def test_batches_are_those_of_the_order():
     """Every step trains on the graphs that `BatchOrder` says, no wider than the largest."""
     network = watched(2, steps=12, bucketing=True)
     order = BatchOrder(node_mask_of_sizes(torch.arange(1, 8)), 2, seed=0)
-    assert order.sorts
     assert network.seen == [(order.indices(step) + 1).tolist() for step in range(12)]
     assert [adj.shape[1] for adj in network.states] == [max(sizes) for sizes in network.seen]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, cast
 
@@ -57,95 +58,160 @@ class LevelWeights:
         return torch.minimum(rise, fall).clamp_min(0)
 
 
+@dataclass(frozen=True)
+class Conditioning:
+    """What every conditional layer needs of the noise level of each graph of a batch.
+
+    Attributes:
+        gains: (B,1,out) of each layer, by its place in the table.
+        shifts: likewise; the layer's bias is part of it.
+    """
+
+    gains: tuple[Tensor, ...]
+    shifts: tuple[Tensor, ...]
+
+
+class LevelTable(nn.Module):
+    """Biases, and gains and shifts per noise level, of all conditional layers of a network.
+
+    They lie side by side, because a network has many layers with few values each: one product then
+    serves all of them, in the gradient too, where one per layer would cost more in starting than in
+    computing; and the optimiser has three tensors instead of three per layer.
+
+    Args:
+        levels: how many noise levels there are.
+    """
+
+    def __init__(self, levels: int) -> None:
+        super().__init__()
+        self.widths: list[int] = []
+        self.bias = nn.Parameter(torch.zeros(0))
+        self.gain = nn.Parameter(torch.ones(levels, 0))
+        self.shift = nn.Parameter(torch.zeros(levels, 0))
+
+    def add(self, bias: Tensor) -> LevelColumns:
+        """Make room for a layer with this bias (out,); its gains start at one, its shifts at zero.
+
+        To be called while the network is made: it replaces the parameters by longer ones.
+        """
+        columns = LevelColumns(self, len(self.widths), sum(self.widths), len(bias))
+        self.widths.append(len(bias))
+        levels = len(self.gain)
+        self.bias = nn.Parameter(torch.cat([self.bias.detach(), bias]))
+        self.gain = nn.Parameter(
+            torch.cat([self.gain.detach(), bias.new_ones(levels, len(bias))], 1)
+        )
+        self.shift = nn.Parameter(
+            torch.cat([self.shift.detach(), bias.new_zeros(levels, len(bias))], 1)
+        )
+        return columns
+
+    def forward(self, level_weights: Tensor) -> Conditioning:
+        """Return every layer's gains and shifts at level_weights (B,L), see `LevelWeights`.
+
+        (W x + b) a + c = (W x) a + (b a + c), so what a layer needs is `a` and `b a + c`. Both are
+        linear in the weights of the levels, so they are made once per level and not per graph.
+        """
+        values = self.gain, torch.addcmul(self.shift, self.gain, self.bias)
+        # One split, and not a slice per layer: the gradient of each slice is as large as the whole.
+        gains, shifts = (
+            torch.split((level_weights @ value).unsqueeze(1), self.widths, dim=2)
+            for value in values
+        )
+        return Conditioning(gains, shifts)
+
+
+@dataclass(frozen=True)
+class LevelColumns:
+    """The columns of a `LevelTable` that belong to one layer, as views of its parameters.
+
+    Attributes:
+        table: shared by all layers of the network; it is the network's module, not the layer's.
+        place: the layer's place in a `Conditioning`.
+        start: number of the layer's first column.
+        width: how many columns it has.
+    """
+
+    table: LevelTable
+    place: int
+    start: int
+    width: int
+
+    @property
+    def bias(self) -> Tensor:
+        """(out,)."""
+        return self.table.bias.narrow(0, self.start, self.width)
+
+    @property
+    def gain(self) -> Tensor:
+        """(L,out)."""
+        return self.table.gain.narrow(1, self.start, self.width)
+
+    @property
+    def shift(self) -> Tensor:
+        """(L,out)."""
+        return self.table.shift.narrow(1, self.start, self.width)
+
+
+def scaled(x: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
+    """x * gain + shift."""
+    if torch.is_grad_enabled():
+        # The gradient of addcmul multiplies by its scalar factor too, although that is one.
+        return (x * gain).add_(shift)
+    return torch.addcmul(shift, x, gain)
+
+
 class ConditionalLinear(nn.Module):
     """(W x + b) * gain(sigma) + shift(sigma), a linear map with a gain and bias per noise level.
 
-    With `levels=0` it is a plain linear map. Parameters are drawn from `generator`, so that making
-    a network leaves the global random state alone.
+    All but W stand in the network's `table`; without one it is a plain linear map. Parameters are
+    drawn from `generator`, so that making a network leaves the global random state alone.
     """
 
-    gain: nn.Parameter | None
-    shift: nn.Parameter | None
+    bias: nn.Parameter | None
+    """(out,) of a plain linear map; a conditional one has it in its columns."""
+    columns: LevelColumns | None
+    """Its part of the table, if it is conditional."""
 
     def __init__(
-        self, in_features: int, out_features: int, levels: int, *, generator: torch.Generator
+        self,
+        in_features: int,
+        out_features: int,
+        table: LevelTable | None,
+        *,
+        generator: torch.Generator,
     ) -> None:
         super().__init__()
         bound = 1 / math.sqrt(in_features)
-        self.weight = nn.Parameter(torch.empty(in_features, out_features))
-        self.bias = nn.Parameter(torch.empty(out_features))
-        for parameter in (self.weight, self.bias):
-            nn.init.uniform_(parameter, -bound, bound, generator=generator)
-        self.gain = nn.Parameter(torch.ones(levels, out_features)) if levels else None
-        self.shift = nn.Parameter(torch.zeros(levels, out_features)) if levels else None
-        self.slot = 0
-        """Place in the network's `Conditioning`; set by `conditional_layers`."""
+        weight, bias = torch.empty(in_features, out_features), torch.empty(out_features)
+        for values in (weight, bias):
+            nn.init.uniform_(values, -bound, bound, generator=generator)
+        self.weight = nn.Parameter(weight)
+        self.bias = nn.Parameter(bias) if table is None else None
+        self.columns = None if table is None else table.add(bias)
 
     def gain_and_shift(self, conditioning: Conditioning) -> tuple[Tensor, Tensor]:
         """Return what each graph's W x is multiplied by and then shifted by, both (B,1,out)."""
-        if self.gain is None:
-            return torch.ones_like(self.bias).view(1, 1, -1), self.bias.view(1, 1, -1)
-        return conditioning.gains[self.slot], conditioning.shifts[self.slot]
+        if self.columns is None:
+            bias = cast("Tensor", self.bias).view(1, 1, -1)
+            return torch.ones_like(bias), bias
+        return conditioning.gains[self.columns.place], conditioning.shifts[self.columns.place]
 
     def forward(self, x: Tensor, conditioning: Conditioning) -> Tensor:
         """Map x (B,P,in) to (B,P,out) with the noise level of each graph."""
-        if self.gain is None:
-            return (x @ self.weight).add_(self.bias)
+        if self.columns is None:
+            return (x @ self.weight).add_(cast("Tensor", self.bias))
         if x.shape[1] > 4 * x.shape[2]:
             # Many rows: scaling the weights of each graph is cheaper than scaling every output.
             weight, shift = self.of_each_graph(conditioning)
             return torch.baddbmm(shift, x, weight)
         gain, shift = self.gain_and_shift(conditioning)
-        return torch.addcmul(shift, x @ self.weight, gain)
+        return scaled(x @ self.weight, gain, shift)
 
     def of_each_graph(self, conditioning: Conditioning) -> tuple[Tensor, Tensor]:
         """Return weights (B,in,out) and shifts (B,1,out) that already contain the noise level."""
         gain, shift = self.gain_and_shift(conditioning)
         return self.weight * gain, shift
-
-
-def conditional_layers(network: nn.Module) -> list[ConditionalLinear]:
-    """Return the layers of a network that depend on the noise level, and number their slots."""
-    layers = [
-        module
-        for module in network.modules()
-        if isinstance(module, ConditionalLinear) and module.gain is not None
-    ]
-    for slot, layer in enumerate(layers):
-        layer.slot = slot
-    return layers
-
-
-class Conditioning:
-    """The gain and the shift of every conditional layer for each graph of a batch.
-
-    (W x + b) a + c = (W x) a + (b a + c), so what a layer needs of its graph's noise level is `a`
-    and `b a + c`. Both are linear in the weights of the levels: one product serves all layers of
-    the network, where one of each kind per layer would cost more in starting than in computing.
-
-    Args:
-        layers: what `conditional_layers` returned.
-        level_weights: (B,L), see `LevelWeights`.
-
-    Attributes:
-        gains: (B,1,out) of each layer, by slot.
-        shifts: likewise; the layer's bias is part of it.
-    """
-
-    gains: tuple[Tensor, ...] = ()
-    shifts: tuple[Tensor, ...] = ()
-
-    def __init__(self, layers: list[ConditionalLinear], level_weights: Tensor) -> None:
-        if not layers:
-            return
-        tables = [cast("Tensor", layer.gain) for layer in layers]
-        tables += [cast("Tensor", layer.shift) for layer in layers]
-        bias = torch.cat([layer.bias for layer in layers])
-        gain, shift = (level_weights @ torch.cat(tables, dim=1)).unsqueeze(1).chunk(2, dim=2)
-        shift = torch.addcmul(shift, gain, bias)
-        widths = [len(layer.bias) for layer in layers]
-        # One split, and not a slice per layer: the gradient of each slice is as large as the whole.
-        self.gains, self.shifts = (torch.split(part, widths, dim=2) for part in (gain, shift))
 
 
 class ConditionalMLP(nn.Module):
@@ -154,7 +220,7 @@ class ConditionalMLP(nn.Module):
     def __init__(
         self,
         widths: list[int],
-        levels: int,
+        table: LevelTable | None,
         activation: Literal["silu", "elu"],
         *,
         generator: torch.Generator,
@@ -162,7 +228,7 @@ class ConditionalMLP(nn.Module):
         super().__init__()
         self.activation = ACTIVATIONS[activation]
         layers = [
-            ConditionalLinear(width_in, width_out, levels, generator=generator)
+            ConditionalLinear(width_in, width_out, table, generator=generator)
             for width_in, width_out in pairwise(widths)
         ]
         self.first, self.last = layers[0], layers[-1]

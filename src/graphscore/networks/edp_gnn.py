@@ -21,8 +21,9 @@ from graphscore.networks.conditioning import (
     ConditionalLinear,
     ConditionalMLP,
     Conditioning,
+    LevelTable,
     LevelWeights,
-    conditional_layers,
+    scaled,
 )
 from graphscore.networks.normalisation import MaskedBatchNorm
 from graphscore.networks.pair_mlp import PairWeights, pair_mlp, plain_pair_mlp
@@ -106,9 +107,15 @@ class MessageLinear(ConditionalLinear):
     """
 
     def __init__(
-        self, channels: int, features: int, width: int, levels: int, *, generator: torch.Generator
+        self,
+        channels: int,
+        features: int,
+        width: int,
+        table: LevelTable | None,
+        *,
+        generator: torch.Generator,
     ) -> None:
-        super().__init__(channels * features, width, levels, generator=generator)
+        super().__init__(channels * features, width, table, generator=generator)
         self.channels = channels
         self.epsilon = nn.Parameter(torch.zeros(()))
 
@@ -125,7 +132,7 @@ class MessageLinear(ConditionalLinear):
         mapped = (z @ weight.transpose(0, 1).flatten(1)).view(batch, nodes * self.channels, -1)
         summed = torch.bmm(torch.addcmul(messages, own, 1 + self.epsilon), mapped)
         gain, shift = self.gain_and_shift(conditioning)
-        return torch.addcmul(shift, summed, gain)
+        return scaled(summed, gain, shift)
 
 
 class MultiChannelGNN(nn.Module):
@@ -136,28 +143,28 @@ class MultiChannelGNN(nn.Module):
         channels: int,
         width_in: int,
         settings: EDPGNNSettings,
-        levels: int,
+        table: LevelTable,
         *,
         generator: torch.Generator,
     ) -> None:
         super().__init__()
         steps, width = settings.message_steps, settings.features
-        levels = levels if settings.condition_nodes else 0
+        node_table = table if settings.condition_nodes else None
         self.activation = ACTIVATIONS[settings.activation]
         self.bounded = settings.node_output == "tanh"
         self.first = nn.ModuleList(
             MessageLinear(
-                channels, width_in if step == 0 else width, width, levels, generator=generator
+                channels, width_in if step == 0 else width, width, node_table, generator=generator
             )
             for step in range(steps)
         )
         self.second = nn.ModuleList(
-            ConditionalLinear(width, width, levels, generator=generator) for _ in range(steps)
+            ConditionalLinear(width, width, node_table, generator=generator) for _ in range(steps)
         )
         summed = settings.node_readout == "sum"
         self.width_out = width if summed else steps * width
         self.readouts = nn.ModuleList(
-            ConditionalMLP([width] * 3, levels, settings.activation, generator=generator)
+            ConditionalMLP([width] * 3, node_table, settings.activation, generator=generator)
             for _ in range(steps if summed else 0)
         )
 
@@ -189,9 +196,15 @@ class PairLinear(ConditionalLinear):
     """
 
     def __init__(
-        self, channels: int, features: int, width: int, levels: int, *, generator: torch.Generator
+        self,
+        channels: int,
+        features: int,
+        width: int,
+        table: LevelTable | None,
+        *,
+        generator: torch.Generator,
     ) -> None:
-        super().__init__(channels + 2 * features, width, levels, generator=generator)
+        super().__init__(channels + 2 * features, width, table, generator=generator)
         self.parts = [channels, features, features]
 
     def forward(  # type: ignore[override]
@@ -205,7 +218,7 @@ class PairLinear(ConditionalLinear):
         of_pair, of_first, of_second = torch.split(self.weight, self.parts)
         both = z @ torch.cat([of_first, of_second], dim=1)
         first, second = both.chunk(2, dim=2)
-        first, second = torch.addcmul(shift, first, gain), second * gain
+        first, second = scaled(first, gain, shift), second * gain
         return first, second, (of_pair * gain).expand(len(z), -1, -1)
 
 
@@ -218,16 +231,16 @@ class EdgeMLP(nn.Module):
         channels_out: int,
         width_node: int,
         settings: EDPGNNSettings,
-        levels: int,
+        table: LevelTable,
         *,
         generator: torch.Generator,
     ) -> None:
         super().__init__()
         hidden = settings.edge_width
         self.activation = ACTIVATIONS[settings.activation]
-        self.first = PairLinear(channels_in, width_node, hidden, levels, generator=generator)
-        self.second = ConditionalLinear(hidden, hidden, levels, generator=generator)
-        self.out = ConditionalLinear(hidden, channels_out, levels, generator=generator)
+        self.first = PairLinear(channels_in, width_node, hidden, table, generator=generator)
+        self.second = ConditionalLinear(hidden, hidden, table, generator=generator)
+        self.out = ConditionalLinear(hidden, channels_out, table, generator=generator)
         batch_norm = settings.edge_norm == "batch"
         self.norms = nn.ModuleList(MaskedBatchNorm(hidden) for _ in range(2 * batch_norm))
         self.plain = batch_norm or settings.activation != "silu"
@@ -274,18 +287,18 @@ class EDPGNN(nn.Module):
         super().__init__()
         self.settings = settings
         self.level_weights = LevelWeights(sigmas)
-        levels = len(sigmas)
+        self.table = LevelTable(len(sigmas))
         input_channels = 1 + settings.complement_channel
         channels_in, width = input_channels, 1 + settings.node_feat_dim
         gnns: list[MultiChannelGNN] = []
         edge_mlps: list[EdgeMLP] = []
         for channels_out in settings.channels:
             node_in = width + settings.append_degrees * channels_in
-            gnn = MultiChannelGNN(channels_in, node_in, settings, levels, generator=generator)
+            gnn = MultiChannelGNN(channels_in, node_in, settings, self.table, generator=generator)
             gnns.append(gnn)
             width = gnn.width_out
             edge_mlps.append(
-                EdgeMLP(channels_in, channels_out, width, settings, levels, generator=generator)
+                EdgeMLP(channels_in, channels_out, width, settings, self.table, generator=generator)
             )
             if settings.learnable_adjacency:
                 channels_in = channels_out
@@ -294,9 +307,8 @@ class EDPGNN(nn.Module):
         hidden = settings.edge_width
         total = input_channels + sum(settings.channels)
         self.final = ConditionalMLP(
-            [total, hidden, hidden, 1], levels, settings.activation, generator=generator
+            [total, hidden, hidden, 1], self.table, settings.activation, generator=generator
         )
-        self._conditional = conditional_layers(self)
         if settings.initial_gains == "inverse-sigma":
             self._scale_gains(sigmas)
 
@@ -307,8 +319,8 @@ class EDPGNN(nn.Module):
         gain = 1 / torch.tensor(sorted(sigmas)).unsqueeze(-1)
         with torch.no_grad():
             for layer in (self.final.first, self.final.last):
-                if layer.gain is not None:
-                    layer.gain.copy_(gain.expand_as(layer.gain))
+                if layer.columns is not None:
+                    layer.columns.gain.copy_(gain)
 
     def edge_channels(
         self, adj: Tensor, node_mask: Tensor, sigma: Tensor, node_feat: Tensor | None = None
@@ -319,7 +331,8 @@ class EDPGNN(nn.Module):
         return [adjs.permute(0, 2, 3, 1) for adjs in channels]
 
     def _conditioning(self, sigma: Tensor, dtype: torch.dtype) -> Conditioning:
-        return Conditioning(self._conditional, self.level_weights(sigma, dtype))
+        conditioning: Conditioning = self.table(self.level_weights(sigma, dtype))
+        return conditioning
 
     def _channels(
         self, adj: Tensor, pairs: Tensor, conditioning: Conditioning, node_feat: Tensor | None

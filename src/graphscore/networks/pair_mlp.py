@@ -99,9 +99,9 @@ class _WithGradients(torch.autograd.Function):
         first_out = functional.silu(first_in)
         second_in = torch.bmm(first_out, weights.second).add_(weights.second_shift)
         second_out = functional.silu(second_in)
-        out = torch.bmm(second_out, weights.last).add_(weights.last_shift)
+        out = _features_first(second_out, weights.last).add_(weights.last_shift.mT)
         ctx.save_for_backward(x, *arguments, first_in, first_out, second_in, second_out)
-        return out.mT.contiguous().view(len(x), out.shape[2], *x.shape[2:])
+        return out.view(*out.shape[:2], *x.shape[2:])
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
@@ -110,9 +110,10 @@ class _WithGradients(torch.autograd.Function):
         if torch.is_grad_enabled():
             # Someone asks for the gradient of the gradient, which the plain formula gives.
             return _differentiable_gradients(grad, x, weights, ctx.needs_input_grad)
-        grad = grad.flatten(2).mT.contiguous()
-        last, last_shift = torch.bmm(second_out.mT, grad), grad.sum(1, keepdim=True)
-        grad = _through_silu(torch.bmm(grad, weights.last.mT), second_in)
+        # Few features against many pairs: these stay features first, as they come.
+        grad = grad.flatten(2).contiguous()
+        last, last_shift = torch.bmm(grad, second_out).mT, grad.sum(2).unsqueeze(1)
+        grad = _through_silu(torch.bmm(grad.mT, weights.last.mT), second_in)
         second, second_shift = torch.bmm(first_out.mT, grad), grad.sum(1, keepdim=True)
         grad = _through_silu(torch.bmm(grad, weights.second.mT), first_in)
         first = torch.bmm(x.flatten(2), grad)
@@ -121,6 +122,15 @@ class _WithGradients(torch.autograd.Function):
         if ctx.needs_input_grad[0]:
             of_x = torch.bmm(weights.first, grad.mT).view(x.shape)
         return of_x, row, column, first, second, second_shift, last, last_shift
+
+
+def _features_first(rows: Tensor, weight: Tensor) -> Tensor:
+    """The product (B,out,P) of rows (B,P,in) and weight (B,in,out), contiguous."""
+    if weight.shape[2] == 1:
+        # Both orders are the same in memory, and products with a single row are slow.
+        return torch.bmm(rows, weight).mT.contiguous()
+    # Products are also slow if both sides are transposed views.
+    return torch.bmm(weight.mT.contiguous(), rows.mT)
 
 
 def _through_silu(grad: Tensor, x: Tensor) -> Tensor:

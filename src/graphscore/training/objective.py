@@ -66,12 +66,25 @@ class PerturbedBatch:
     def __len__(self) -> int:
         return len(self.sigma)
 
-    def squared_errors(self, network: ScoreNetwork, items: slice) -> Tensor:
-        """Return sigma^2 ||s + (A~ - A) / sigma^2||^2 of each of the items, entries summed."""
-        sigma, noisy = self.sigma[items], self.adj_noisy[items]
-        feat = None if self.node_feat is None else self.node_feat[items]
-        score = network(noisy, self.node_mask[items], sigma, feat)
-        error = score - perturbation_score(noisy, self.adj_clean[items], sigma)
+    @property
+    def max_nodes(self) -> int:
+        """Width N that the graphs are padded to."""
+        return self.adj_clean.shape[1]
+
+    def squared_errors(
+        self, network: ScoreNetwork, items: slice, nodes: int | None = None
+    ) -> Tensor:
+        """Return sigma^2 ||s + (A~ - A) / sigma^2||^2 of each of the items, entries summed.
+
+        Args:
+            items: those that are computed.
+            nodes: width that they need; N if not given.
+        """
+        sigma, clean = self.sigma[items], self.adj_clean[items, :nodes, :nodes]
+        noisy = self.adj_noisy[items, :nodes, :nodes].contiguous()
+        feat = None if self.node_feat is None else self.node_feat[items, :nodes]
+        score = network(noisy, self.node_mask[items, :nodes], sigma, feat)
+        error = score - perturbation_score(noisy, clean, sigma)
         return error.square().sum((1, 2)) * sigma.square()
 
     def loss(self, squared_errors: Tensor) -> LossValues:

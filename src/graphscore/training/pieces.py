@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import nn
@@ -17,6 +19,34 @@ needs as much again, and other programs need some."""
 
 MEASURED_NODES = 200
 """Nodes that tell the memory of larger graphs: what does not grow with pairs is small by then."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Perturbed graphs of a batch that are computed together.
+
+    Attributes:
+        items: which ones.
+        nodes: width that they need.
+    """
+
+    items: slice
+    nodes: int
+
+    def __len__(self) -> int:
+        return int(self.items.stop - self.items.start)
+
+    def cut(self, size: int) -> list[Piece]:
+        """Cut into pieces of at most `size` graphs.
+
+        >>> [piece.items for piece in Piece(slice(0, 5), 9).cut(2)]
+        [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+        """
+        start, stop = self.items.start, self.items.stop
+        return [
+            Piece(slice(first, min(first + size, stop)), self.nodes)
+            for first in range(start, stop, size)
+        ]
 
 
 class Pieces:
@@ -35,11 +65,22 @@ class Pieces:
         self._device = device
         self._pairs: int | None = None
 
+    @property
+    def couples_graphs(self) -> bool:
+        """Whether graphs of a batch change each other's score, as batch statistics do."""
+        return any(True for _ in self._network.buffers())
+
     def size(self, items: int, nodes: int) -> int:
         """Return how many of `items` graphs padded to `nodes` are computed at a time."""
         if self._pairs is None:
             return items
         return min(items, max(1, self._pairs // max(1, nodes) ** 2))
+
+    def cut(self, groups: Sequence[Piece]) -> list[Piece]:
+        """Cut groups of graphs into pieces that fit."""
+        return [
+            piece for group in groups for piece in group.cut(self.size(len(group), group.nodes))
+        ]
 
     def plan(self, largest: GraphBatch, items: int) -> None:
         """Choose pieces that fit before any fails, since Linux ends a process that takes too much.
@@ -79,6 +120,15 @@ class Pieces:
                 "(network.edge_width, network.channels), or a device with more memory."
             )
 
+    def shrink_largest(self, groups: Sequence[Piece]) -> None:
+        """Choose smaller pieces after those that `cut` made of the groups did not fit.
+
+        Raises:
+            TrainingError: there are none.
+        """
+        largest = max(groups, key=lambda group: len(group) * group.nodes**2)
+        self.shrink(len(largest), largest.nodes)
+
     def _bytes_per_pair(self, largest: GraphBatch) -> float:
         """Bytes kept for the gradient, measured on a part that is sure to fit."""
         nodes = min(MEASURED_NODES, largest.max_nodes)
@@ -104,10 +154,9 @@ class Pieces:
         return True
 
     def _announce(self, items: int, size: int, nodes: int, reason: str) -> None:
-        coupled = any(True for _ in self._network.buffers())
         effect = (
             "batch statistics are now those of each piece"
-            if coupled
+            if self.couples_graphs
             else "the gradient is the same"
         )
         warnings.warn(

@@ -18,10 +18,15 @@ from graphscore.graphs.batch import GraphBatch
 from graphscore.seeding import torch_generator
 from graphscore.settings import Settings
 from graphscore.training.batches import BatchOrder
+from graphscore.training.grouping import groups_of_similar_width
 from graphscore.training.memory import free_memory, is_out_of_memory
 from graphscore.training.moving_average import MovingAverage
 from graphscore.training.objective import PerturbedBatch, ScoreNetwork, perturb_batch
-from graphscore.training.pieces import Pieces
+from graphscore.training.pieces import Piece, Pieces
+from graphscore.training.readout import ReadOut
+
+OVERHEAD = {"cpu": 10_000, "cuda": 500_000}
+"""Pairs of nodes whose computation takes as long as starting one more group of graphs does."""
 
 
 class TrainingSettings(Settings):
@@ -71,34 +76,6 @@ class TrainingRecord:
         return asdict(self)
 
 
-class _ReadOut:
-    """Numbers on their way from the device to the host, which goes on working meanwhile.
-
-    Attributes:
-        step: optimiser steps done when the numbers were made.
-    """
-
-    def __init__(self, numbers: Tensor, step: int) -> None:
-        self.step = step
-        self._event: torch.cuda.Event | None = None
-        if numbers.is_cuda:
-            host = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=True)
-            host.copy_(numbers, non_blocking=True)
-            self._event = torch.cuda.Event()  # type: ignore[no-untyped-call]
-            self._event.record(torch.cuda.current_stream(numbers.device))
-            numbers = host
-        self._numbers = numbers
-
-    def arrived(self) -> bool:
-        return self._event is None or bool(self._event.query())  # type: ignore[no-untyped-call]
-
-    def values(self) -> list[float]:
-        if self._event is not None:
-            self._event.synchronize()
-        values: list[float] = self._numbers.tolist()
-        return values
-
-
 def _largest(tensors: Sequence[Tensor]) -> Tensor:
     """The largest absolute value, which is finite if and only if all values are."""
     with torch.no_grad():
@@ -118,7 +95,8 @@ class Trainer:
         settings: see `TrainingSettings`.
         seed: fixes the order of graphs and the noise.
         device: where to train.
-        bucketing: put graphs of similar size into one batch.
+        bucketing: compute the graphs of a batch in groups of similar size, which saves padding;
+            the gradient is that of the batch, up to rounding.
     """
 
     path: str = "plain"
@@ -162,8 +140,9 @@ class Trainer:
             settings.batch_size,
             seed=seed,
             device=self.device,
-            bucketing=bucketing,
+            sort=bucketing,
         )
+        self._bucketing = bucketing
         self._pieces = Pieces(self.network, self.device)
 
     def learning_rate(self, step: int) -> float:
@@ -180,7 +159,7 @@ class Trainer:
         """The graphs of one step, not wider than the largest of them."""
         data = self.data
         if self.trims_padding:
-            width = self._order.width(step)
+            width = max(self._order.widths(step))
             feat = None if data.node_feat is None else data.node_feat[:, :width]
             data = GraphBatch(data.adj[:, :width, :width], data.node_mask[:, :width], feat)
         return data[self._indices(step)]
@@ -198,15 +177,16 @@ class Trainer:
         return torch.cat([norm.view(1), numbers])
 
     def _gradients(self, batch: GraphBatch, generator: torch.Generator) -> Tensor:
-        """Set the gradient of the batch's loss; returns the loss per pair and per level.
+        """Set the gradient of the loss of this step's batch; returns its loss per pair and level.
 
         A batch that does not fit in memory is tried again in smaller pieces with the same noise.
         """
         perturbed = self._perturbed(batch, generator)
+        groups = self._groups(perturbed)
         statistics = [(buffer, buffer.clone()) for buffer in self.network.buffers()]
         while True:
             try:
-                return self._backward(perturbed, self._pieces.size(len(perturbed), batch.max_nodes))
+                return self._add_up(perturbed, self._pieces.cut(groups))
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
                     raise
@@ -214,7 +194,15 @@ class Trainer:
             free_memory(self.device)
             for buffer, before in statistics:
                 buffer.copy_(before)
-            self._pieces.shrink(len(perturbed), batch.max_nodes)
+            self._pieces.shrink_largest(groups)
+
+    def _groups(self, perturbed: PerturbedBatch) -> list[Piece]:
+        """Those of the perturbed graphs that are computed together, if they fit."""
+        if not (self.trims_padding and self._bucketing) or self._pieces.couples_graphs:
+            return [Piece(slice(0, len(perturbed)), perturbed.max_nodes)]
+        graphs, levels = self._order.widths(self.step), range(perturbed.levels)
+        overhead = OVERHEAD.get(self.device.type, OVERHEAD["cuda"])
+        return groups_of_similar_width([width for width in graphs for _ in levels], overhead)
 
     def _perturbed(self, batch: GraphBatch, generator: torch.Generator) -> PerturbedBatch:
         try:
@@ -229,11 +217,16 @@ class Trainer:
         )
 
     def _backward(self, perturbed: PerturbedBatch, piece: int) -> Tensor:
-        """Sum the gradient over pieces of `piece` perturbed graphs; returns as `_gradients`."""
+        """`_add_up` with all graphs as wide as the batch, `piece` of them at a time."""
+        whole = Piece(slice(0, len(perturbed)), perturbed.max_nodes)
+        return self._add_up(perturbed, whole.cut(piece))
+
+    def _add_up(self, perturbed: PerturbedBatch, pieces: Sequence[Piece]) -> Tensor:
+        """Set the gradient, the sum of that of the pieces; returns as `_gradients`."""
         self._optimiser.zero_grad(set_to_none=True)
         errors = []
-        for start in range(0, len(perturbed), piece):
-            part = perturbed.squared_errors(self._score, slice(start, start + piece))
+        for piece in pieces:
+            part = perturbed.squared_errors(self._score, piece.items, piece.nodes)
             # Equation 3 is a mean over graphs and levels, so the parts of its pieces add up.
             loss = part.sum() / (2 * len(perturbed))
             loss.backward()  # type: ignore[no-untyped-call]
@@ -281,7 +274,7 @@ class Trainer:
         started = time.perf_counter() - self.seconds
         self._plan()
         pending: list[Tensor] = []
-        underway: list[_ReadOut] = []
+        underway: list[ReadOut] = []
         while True:
             done = self.step >= self.settings.steps
             stopping = done or should_stop()
@@ -306,10 +299,10 @@ class Trainer:
         items = self.settings.batch_size * len(self._sigmas)
         self._pieces.plan(largest.trimmed() if self.trims_padding else largest, items)
 
-    def _read_out(self, pending: list[Tensor]) -> _ReadOut:
+    def _read_out(self, pending: list[Tensor]) -> ReadOut:
         """Send to the host the means of the steps' numbers, and the largest weight."""
         largest = _largest(self._parameters).to(pending[0].dtype)
-        return _ReadOut(torch.cat([largest.view(1), torch.stack(pending).mean(0)]), self.step)
+        return ReadOut(torch.cat([largest.view(1), torch.stack(pending).mean(0)]), self.step)
 
     def _record(self, step: int, values: list[float]) -> TrainingRecord:
         largest, norm, per_pair, *per_level = values
