@@ -13,7 +13,8 @@ def test_a_batch_that_does_not_fit_is_noticed_in_one_line(place, call, monkeypat
     outcome = call("train", "graphs.g6", "--out", "new", "--config", "tiny.toml", "--steps", 2)
     assert outcome.code == 0
     (line,) = [line for line in outcome.err.splitlines() if "at a time" in line]
-    assert line.startswith("graphscore: a batch of ")
+    assert line.startswith("graphscore: ")
+    assert " perturbed graphs padded to " in line
     assert line.endswith(" at a time (the gradient is the same).")
     assert "pieces.py" not in outcome.err
     assert "warn" not in outcome.err

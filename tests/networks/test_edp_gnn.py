@@ -85,7 +85,8 @@ def test_message_linear_sums_then_concatenates(is_conditional):
         summed = [
             edge[graph, :, :, c] @ z[graph] + (1 + layer.epsilon) * z[graph] for c in range(3)
         ]
-        expected = conditional(layer, torch.cat(summed, dim=-1), level[graph])
+        joined = torch.stack(summed, dim=-1).flatten(1)
+        expected = conditional(layer, joined, level[graph])
         torch.testing.assert_close(result[graph], expected, rtol=1e-12, atol=1e-12)
 
 
@@ -113,7 +114,9 @@ def paper_score(network, adj, size, level, feat=None):
             z = torch.cat([z, current.sum(2).mT], dim=1)
         steps = []
         for first, second in zip(gnn.first, gnn.second):
-            joined = torch.cat([a @ z + (1 + first.epsilon) * z for a in current], dim=1)
+            # The weight's rows are in the order of features, then channels.
+            summed = [a @ z + (1 + first.epsilon) * z for a in current]
+            joined = torch.stack(summed, dim=2).flatten(1)
             z = torch.tanh(conditional(second, act(conditional(first, joined, level)), level))
             steps.append(z)
         if settings.node_readout == "concat":

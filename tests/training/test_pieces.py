@@ -245,9 +245,9 @@ def test_a_batch_that_does_not_fit_is_halved(changes):
     plain.run(on_record=expected.append)
     assert trainer.network.calls == [8, 4] + 3 * [2] * 4
     assert [str(notice.message) for notice in noted] == [
-        "a batch of 8 perturbed graphs padded to 7 nodes did not fit in memory 8 at a time; "
+        "8 perturbed graphs padded to 7 nodes did not fit in memory 8 at a time; "
         "computing 4 at a time (the gradient is the same).",
-        "a batch of 8 perturbed graphs padded to 7 nodes did not fit in memory 4 at a time; "
+        "8 perturbed graphs padded to 7 nodes did not fit in memory 4 at a time; "
         "computing 2 at a time (the gradient is the same).",
     ]
     assert_same_weights(trainer, plain)
@@ -293,12 +293,25 @@ def test_the_largest_group_is_halved(monkeypatch):
     with pytest.warns(GraphscoreNotice) as noted:
         trainer.run()
     plain.run()
-    assert [str(notice.message)[:69] for notice in noted] == [
-        "a batch of 2 perturbed graphs padded to 7 nodes did not fit in memory"
+    # The graph of 7 nodes is in the batch twice, at two noise levels.
+    assert [str(notice.message).partition(" (")[0] for notice in noted] == [
+        "4 perturbed graphs padded to 7 nodes did not fit in memory 4 at a time; "
+        "computing 2 at a time",
+        "4 perturbed graphs padded to 7 nodes did not fit in memory 2 at a time; "
+        "computing 1 at a time",
     ]
     assert (1, 7) in shapes
     assert (2, 3) in shapes
     assert_same_weights(trainer, plain)
+
+
+def test_the_largest_group_is_that_with_most_pairs():
+    """Not that with most graphs."""
+    pieces = Pieces(torch.nn.Linear(1, 1), torch.device("cpu"))
+    with pytest.warns(GraphscoreNotice, match="2 perturbed graphs padded to 7 nodes"):
+        pieces.shrink_largest([Piece(slice(0, 6), 3), Piece(slice(6, 8), 7)])
+    assert pieces.size(2, 7) == 1
+    assert pieces.size(6, 3) == 5
 
 
 @pytest.mark.usefixtures("_unknown_memory")

@@ -112,12 +112,12 @@ def _pack_layer(
     for index, (first, second) in enumerate(zip(gnn.first, gnn.second)):
         first = cast(MessageLinear, first)
         weight, bias = _folded(first, level_weights)
-        by_channel = weight.view(first.channels, -1, weight.shape[-1])
+        by_feature = weight.view(-1, first.channels, weight.shape[-1])
         if index == 0:
-            by_step = _by_step(by_channel.transpose(0, 1), gnn, shape).transpose(0, 1)
+            by_step = _by_step(by_feature, gnn, shape).transpose(0, 1)
             blocks.append(_placed(by_step, channels, concat, features))
         else:
-            blocks.append(_placed(by_channel, channels, features, features))
+            blocks.append(_placed(by_feature.transpose(0, 1), channels, features, features))
         blocks += [1 + first.epsilon, _placed(bias, features)]
         weight, bias = _folded(cast(ConditionalLinear, second), level_weights)
         blocks += [_placed(weight, features, features), _placed(bias, features)]

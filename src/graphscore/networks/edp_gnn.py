@@ -127,9 +127,9 @@ class MessageLinear(ConditionalLinear):
         `own` (N,N*C) is the identity in the messages' order: every node's message to itself.
         """
         batch, nodes, features = z.shape
-        weight = self.weight.view(self.channels, features, -1)
-        # Node by node, channels side by side: the order of the messages, so nothing is moved.
-        mapped = (z @ weight.transpose(0, 1).flatten(1)).view(batch, nodes * self.channels, -1)
+        # Row (f, c) of the weight is for feature f of channel c, and messages come node by node,
+        # channels side by side: both in the order in which they are needed, so nothing is moved.
+        mapped = (z @ self.weight.view(features, -1)).view(batch, nodes * self.channels, -1)
         summed = torch.bmm(torch.addcmul(messages, own, 1 + self.epsilon), mapped)
         gain, shift = self.gain_and_shift(conditioning)
         return scaled(summed, gain, shift)
@@ -173,7 +173,7 @@ class MultiChannelGNN(nn.Module):
         channels, nodes = adjs.shape[1:3]
         messages = adjs.permute(0, 2, 3, 1).flatten(2)
         own = torch.eye(nodes, dtype=adjs.dtype, device=adjs.device)
-        own = own.repeat_interleave(channels, dim=1)
+        own = own.unsqueeze(2).expand(-1, -1, channels).flatten(1)
         outputs = []
         for first, second in zip(self.first, self.second):
             hidden = self.activation(first(messages, own, z, conditioning))

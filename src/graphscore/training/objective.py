@@ -100,10 +100,13 @@ def perturb_batch(
 ) -> PerturbedBatch:
     """Perturb every graph of a batch at every level sigmas (L,)."""
     levels = len(sigmas)
+
+    def at_every_level(values: Tensor) -> Tensor:
+        return values.unsqueeze(1).expand(-1, levels, *values.shape[1:]).flatten(0, 1)
+
     sigma = sigmas.repeat(len(batch))
-    adj_clean = batch.adj.repeat_interleave(levels, 0)
-    node_mask = batch.node_mask.repeat_interleave(levels, 0)
-    feat = None if batch.node_feat is None else batch.node_feat.repeat_interleave(levels, 0)
+    adj_clean, node_mask = at_every_level(batch.adj), at_every_level(batch.node_mask)
+    feat = None if batch.node_feat is None else at_every_level(batch.node_feat)
     adj_noisy = perturb(adj_clean, node_mask, sigma, generator=generator)
     return PerturbedBatch(adj_clean, adj_noisy, node_mask, sigma, feat, levels)
 

@@ -160,7 +160,7 @@ class Pieces:
             else "the gradient is the same"
         )
         warnings.warn(
-            f"a batch of {items} perturbed graphs padded to {nodes} nodes {reason}; "
+            f"{items} perturbed graphs padded to {nodes} nodes {reason}; "
             f"computing {size} at a time ({effect}).",
             GraphscoreNotice,
             stacklevel=2,
