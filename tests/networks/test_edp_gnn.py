@@ -71,20 +71,16 @@ def test_pair_linear_is_the_linear_layer_of_the_concatenation(is_conditional):
 
 @pytest.mark.parametrize("is_conditional", [True, False])
 def test_message_linear_sums_then_concatenates(is_conditional):
-    """Mapping before summing equals CONCAT(A_c Z + (1 + epsilon) Z | c) of section 3.4.1."""
+    """Mapping before summing equals CONCAT(A_c Z | c) of section 3.4.1."""
     source = generator(1)
     level = torch.tensor([2, 0])
     layer, conditioning = layer_and_conditioning(
         partial(MessageLinear, 3, 4, 5), level, conditional=is_conditional, source=source
     )
-    assert layer.epsilon.item() != 0
     edge, z = normal(2, 6, 6, 3, source=source), normal(2, 6, 4, source=source)
-    own = torch.eye(6, dtype=torch.float64).repeat_interleave(3, dim=1)
-    result = layer(edge.flatten(2), own, z, conditioning)
+    result = layer(edge.flatten(2), z, conditioning)
     for graph in range(2):
-        summed = [
-            edge[graph, :, :, c] @ z[graph] + (1 + layer.epsilon) * z[graph] for c in range(3)
-        ]
+        summed = [edge[graph, :, :, c] @ z[graph] for c in range(3)]
         joined = torch.stack(summed, dim=-1).flatten(1)
         expected = conditional(layer, joined, level[graph])
         torch.testing.assert_close(result[graph], expected, rtol=1e-12, atol=1e-12)
@@ -113,9 +109,9 @@ def paper_score(network, adj, size, level, feat=None):
         if settings.append_degrees:
             z = torch.cat([z, current.sum(2).mT], dim=1)
         steps = []
-        for first, second in zip(gnn.first, gnn.second):
+        for epsilon, first, second in zip(gnn.epsilon, gnn.first, gnn.second):
             # The weight's rows are in the order of features, then channels.
-            summed = [a @ z + (1 + first.epsilon) * z for a in current]
+            summed = [a @ z + (1 + epsilon) * z for a in current]
             joined = torch.stack(summed, dim=2).flatten(1)
             z = torch.tanh(conditional(second, act(conditional(first, joined, level)), level))
             steps.append(z)

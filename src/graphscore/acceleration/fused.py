@@ -118,7 +118,7 @@ def _pack_layer(
             blocks.append(_placed(by_step, channels, concat, features))
         else:
             blocks.append(_placed(by_feature.transpose(0, 1), channels, features, features))
-        blocks += [1 + first.epsilon, _placed(bias, features)]
+        blocks += [1 + gnn.epsilon[index], _placed(bias, features)]
         weight, bias = _folded(cast(ConditionalLinear, second), level_weights)
         blocks += [_placed(weight, features, features), _placed(bias, features)]
     pair, bias = _folded(edge_mlp.first, level_weights)

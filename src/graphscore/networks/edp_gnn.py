@@ -100,7 +100,7 @@ class EDPGNNSettings(Settings):
 
 
 class MessageLinear(ConditionalLinear):
-    """A conditional linear map of CONCAT(A_c Z + (1 + epsilon) Z | c), one message-passing step.
+    """A conditional linear map of CONCAT(A_c Z | c), one message-passing step.
 
     It is linear in Z, so Z is mapped to the (narrow) output before the messages are summed, which
     is C times less work than summing first.
@@ -117,26 +117,26 @@ class MessageLinear(ConditionalLinear):
     ) -> None:
         super().__init__(channels * features, width, table, generator=generator)
         self.channels = channels
-        self.epsilon = nn.Parameter(torch.zeros(()))
 
     def forward(  # type: ignore[override]
-        self, messages: Tensor, own: Tensor, z: Tensor, conditioning: Conditioning
+        self, messages: Tensor, z: Tensor, conditioning: Conditioning
     ) -> Tensor:
-        """Return (B,N,width) from messages (B,N,N*C), row i holding A_[c,i,j], and z (B,N,F).
-
-        `own` (N,N*C) is the identity in the messages' order: every node's message to itself.
-        """
+        """Return (B,N,width) from messages (B,N,N*C), row i holding A_[c,i,j], and z (B,N,F)."""
         batch, nodes, features = z.shape
         # Row (f, c) of the weight is for feature f of channel c, and messages come node by node,
         # channels side by side: both in the order in which they are needed, so nothing is moved.
         mapped = (z @ self.weight.view(features, -1)).view(batch, nodes * self.channels, -1)
-        summed = torch.bmm(torch.addcmul(messages, own, 1 + self.epsilon), mapped)
+        summed = torch.bmm(messages, mapped)
         gain, shift = self.gain_and_shift(conditioning)
         return scaled(summed, gain, shift)
 
 
 class MultiChannelGNN(nn.Module):
-    """M steps of GIN message passing over C adjacency channels at once (section 3.4.1)."""
+    """M steps of GIN message passing over C adjacency channels at once (section 3.4.1).
+
+    Step m sums A_c Z + (1 + epsilon_m) Z, which is (A_c + (1 + epsilon_m) I) Z: the messages of all
+    steps, those to oneself included, are made in one operation.
+    """
 
     def __init__(
         self,
@@ -152,6 +152,7 @@ class MultiChannelGNN(nn.Module):
         node_table = table if settings.condition_nodes else None
         self.activation = ACTIVATIONS[settings.activation]
         self.bounded = settings.node_output == "tanh"
+        self.epsilon = nn.Parameter(torch.zeros(steps))
         self.first = nn.ModuleList(
             MessageLinear(
                 channels, width_in if step == 0 else width, width, node_table, generator=generator
@@ -171,12 +172,14 @@ class MultiChannelGNN(nn.Module):
     def forward(self, adjs: Tensor, z: Tensor, conditioning: Conditioning) -> Tensor:
         """Return node features (B,N,width_out) from adjs (B,C,N,N) and z (B,N,F)."""
         channels, nodes = adjs.shape[1:3]
-        messages = adjs.permute(0, 2, 3, 1).flatten(2)
-        own = torch.eye(nodes, dtype=adjs.dtype, device=adjs.device)
-        own = own.unsqueeze(2).expand(-1, -1, channels).flatten(1)
+        to_others = adjs.permute(0, 2, 3, 1).flatten(2)
+        to_oneself = torch.eye(nodes, dtype=adjs.dtype, device=adjs.device)
+        to_oneself = to_oneself.unsqueeze(2).expand(-1, -1, channels).flatten(1)
+        weights = (1 + self.epsilon).view(-1, 1, 1, 1)
+        messages = torch.addcmul(to_others, to_oneself, weights).unbind(0)
         outputs = []
-        for first, second in zip(self.first, self.second):
-            hidden = self.activation(first(messages, own, z, conditioning))
+        for first, second, received in zip(self.first, self.second, messages):
+            hidden = self.activation(first(received, z, conditioning))
             z = second(hidden, conditioning)
             if self.bounded:
                 # Sums over neighbours grow with N and with the noise, step after step.
