@@ -111,6 +111,11 @@ def bars(records: dict[str, Record], network: Record | None) -> str:
     )
 
 
+def note(made: Record) -> str:
+    """What else is to be known about the machine, if anything."""
+    return f", {made['note']}" if made.get("note") else ""
+
+
 def device_section(kind: str, record: Record) -> str:
     made, ceilings = record["provenance"], record["ceilings"]
     peaks = ", ".join(
@@ -122,8 +127,8 @@ def device_section(kind: str, record: Record) -> str:
     return (
         f"## {'GPU' if kind == 'cuda' else 'CPU'}: {machine(record)}\n\n"
         f"`graphscore bench --device {kind}`{quick}, torch {made['torch']}, commit "
-        f"{made['commit']}, {made['date']}, {record['seconds']:.0f} s in all. The network has "
-        f"{record['parameters']} parameters. Peaks measured in the same run: matrix products "
+        f"{made['commit']}, {made['date']}{note(made)}, {record['seconds']:.0f} s in all. The "
+        f"network has {record['parameters']} parameters. Peaks measured in the same run: matrix products "
         f"{peaks}; copies {ceilings['copy']['bytes_per_second'] / 1e9:.3g} GB/s, read and written. "
         "Shares are those of the float32 matrix peak, with the floating-point operations of matrix "
         f"products only. Memory: {record['memory']}.\n\n"

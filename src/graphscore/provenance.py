@@ -28,23 +28,22 @@ def processor() -> str:
 def commit(root: Path = ROOT) -> str | None:
     """Short name of the commit that this code is, None where nothing tells it.
 
-    On a machine that has the files but not git, a file `COMMIT` at the root of the repository tells
-    it (git-ignored; `git rev-parse --short HEAD > COMMIT` before copying).
+    Where files are copied to a machine without their history, a file `COMMIT` at the root of the
+    repository tells it (git-ignored; `git rev-parse --short HEAD > COMMIT` before copying).
     """
-    if (root / ".git").exists():
-        try:
-            # Not the current folder, which may belong to another repository.
-            command = ["git", "-C", str(root), "rev-parse", "--short", "HEAD"]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-        except FileNotFoundError:
-            pass
-        else:
-            if done.returncode == 0:
-                return done.stdout.strip()
     try:
-        return (root / "COMMIT").read_text(encoding="utf-8").strip() or None
+        told = (root / "COMMIT").read_text(encoding="utf-8").strip()
     except OSError:
+        told = ""
+    if told or not (root / ".git").exists():
+        return told or None
+    try:
+        # Not the current folder, which may belong to another repository.
+        command = ["git", "-C", str(root), "rev-parse", "--short", "HEAD"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
         return None
+    return done.stdout.strip() or None if done.returncode == 0 else None
 
 
 def provenance(device: str = "cpu") -> dict[str, Any]:

@@ -39,7 +39,8 @@ def chain(run, network, sizes, settings, seed=3):
 
 
 def graphs(count=12):
-    return [nx.gnp_random_graph(4 + index % 5, 0.4, seed=index) for index in range(count)]
+    """Of four to nine nodes: an odd width takes other operations than an even one."""
+    return [nx.gnp_random_graph(4 + index % 6, 0.4, seed=index) for index in range(count)]
 
 
 class Untrimmed(Trainer):
@@ -78,8 +79,8 @@ def test_kernel_is_the_plain_sampler_with_its_own_noise(network_of, reference, n
 def test_recorded_step_is_the_plain_step_with_the_same_noise(network_of, name):
     settings = LangevinSettings(steps_per_level=3, step_size=1e-3)
     network = network_of(NETWORKS[name], SIGMAS).cuda().eval()
-    expected = chain(annealed_langevin, network, [40, 5, 17], settings)
-    result = chain(captured_langevin, network, [40, 5, 17], settings)
+    expected = chain(annealed_langevin, network, [41, 5, 17], settings)
+    result = chain(captured_langevin, network, [41, 5, 17], settings)
     torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-5)
 
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from graphscore.acceleration.capture import captured
+from graphscore.acceleration.notices import notify, short
 from graphscore.seeding import derive_seed
 from graphscore.training import Trainer
 from graphscore.training.memory import free_memory, is_out_of_memory
@@ -32,28 +33,36 @@ class CapturedTrainer(Trainer):
         self._chosen = torch.zeros(self.settings.batch_size, dtype=torch.int64, device=self.device)
         self._numbers = self._sigmas.new_zeros(2 + len(self._sigmas))
         self._replay: Callable[[], None] | None = None
+        self._records = True
 
     def _train_step(self) -> Tensor:
         items = len(self._chosen) * len(self._sigmas)
-        if self._pieces.size(items, self.data.max_nodes) < items:
+        if not self._records or self._pieces.size(items, self.data.max_nodes) < items:
             return super()._train_step()
         self._chosen.copy_(self._indices(self.step))
         self._schedule(self.step)
         self._generator.manual_seed(derive_seed(self.seed, "noise", self.step))
         if self._replay is None:
-            try:
-                self._replay = self._record_step(items)
-            except RuntimeError as error:
-                if not is_out_of_memory(error):
-                    raise
-            if self._replay is None:
-                # Behind the handler, because until it ends the error keeps alive what did not fit.
-                free_memory(self.device)
-                self._pieces.shrink(items, self.data.max_nodes)
-                return super()._train_step()
+            self._replay = self._recorded(items)
+        if self._replay is None:
+            return super()._train_step()
         self._replay()
         self.step += 1
         return self._numbers.clone()
+
+    def _recorded(self, items: int) -> Callable[[], None] | None:
+        """Record a step; None, with a notice, if it does not fit in memory or does not work."""
+        try:
+            return self._record_step(items)
+        except RuntimeError as error:
+            self._records = is_out_of_memory(error)
+            if not self._records:
+                notify(f"a step cannot be recorded here, so training is slower ({short(error)}).")
+        # Behind the handler, because until it ends the error keeps alive what did not fit.
+        free_memory(self.device)
+        if self._records:
+            self._pieces.shrink(items, self.data.max_nodes)
+        return None
 
     def _record_step(self, items: int) -> Callable[[], None]:
         def step() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, Protocol
@@ -14,7 +13,8 @@ from torch import Tensor, nn
 from graphscore.acceleration.captured_langevin import captured_langevin
 from graphscore.acceleration.captured_trainer import CapturedTrainer
 from graphscore.acceleration.fused import fused_langevin, outside_kernel
-from graphscore.errors import GraphscoreError, GraphscoreNotice, SettingsError
+from graphscore.acceleration.notices import notify, short
+from graphscore.errors import GraphscoreError, SettingsError
 from graphscore.graphs.batch import GraphBatch
 from graphscore.networks import EDPGNN
 from graphscore.sampling import LangevinSettings, SamplingResult, annealed_langevin
@@ -77,41 +77,45 @@ def choose_sampler(network: nn.Module, *, nodes: int, accelerate: Accelerate = "
     'plain'
     """
     device = next(network.parameters()).device
+    plain = Sampler("plain", partial(annealed_langevin, network))
     if accelerate == "off" or device.type != "cuda":
-        return Sampler("plain", partial(annealed_langevin, network))
-    recorded = Sampler("captured", partial(captured_langevin, network))
+        return plain
+    run = falling_back("a recorded step", partial(captured_langevin, network), plain.sample)
+    captured = Sampler("captured", run)
     if not isinstance(network, EDPGNN) or outside_kernel(network, nodes):
-        return recorded
+        return captured
     if importlib.util.find_spec("triton") is None:
-        _notify("Triton is not installed, so sampling takes a slower path. Install triton.")
-        return recorded
-    return Sampler("fused", partial(_fused_or, recorded.sample, network))
+        notify("Triton is not installed, so sampling takes a slower path. Install triton.")
+        return captured
+    run = falling_back("the sampling kernel", partial(fused_langevin, network), captured.sample)
+    return Sampler("fused", run)
 
 
-def _fused_or(
-    otherwise: Sample,
-    network: EDPGNN,
-    node_mask: Tensor,
-    sigmas: Tensor,
-    settings: LangevinSettings,
-    *,
-    generator: torch.Generator,
-    initial: Tensor | None = None,
-    on_step: OnStep | None = None,
-) -> SamplingResult:
-    """Run the kernel; if it cannot be compiled for this device, run `otherwise` instead."""
-    run: dict[str, Any] = {"generator": generator, "initial": initial, "on_step": on_step}
-    state = generator.get_state()
-    try:
-        return fused_langevin(network, node_mask, sigmas, settings, **run)
-    except (GraphscoreError, torch.OutOfMemoryError):
-        raise
-    # Compilers and drivers have exceptions of many kinds, and none of them is the user's concern.
-    except Exception as error:
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        _notify(f"the sampling kernel does not run here, a slower path does ({reason[0]}).")
-    generator.set_state(state)
-    return otherwise(node_mask, sigmas, settings, **run)
+def falling_back(name: str, fast: Sample, slower: Sample) -> Sample:
+    """Return what runs `fast` or, where that does not work, `slower` with a notice."""
+
+    def sample(
+        node_mask: Tensor,
+        sigmas: Tensor,
+        settings: LangevinSettings,
+        *,
+        generator: torch.Generator,
+        initial: Tensor | None = None,
+        on_step: OnStep | None = None,
+    ) -> SamplingResult:
+        run: dict[str, Any] = {"generator": generator, "initial": initial, "on_step": on_step}
+        state = generator.get_state()
+        try:
+            return fast(node_mask, sigmas, settings, **run)
+        except (GraphscoreError, torch.OutOfMemoryError):
+            raise
+        # Compilers and drivers raise exceptions of many kinds, none of them the user's concern.
+        except Exception as error:
+            notify(f"{name} does not work here, so sampling takes a slower path ({short(error)}).")
+        generator.set_state(state)
+        return slower(node_mask, sigmas, settings, **run)
+
+    return sample
 
 
 def choose_trainer(
@@ -128,7 +132,3 @@ def choose_trainer(
     fast = accelerate == "auto" and torch.device(device).type == "cuda"
     trainer = CapturedTrainer if fast else Trainer
     return trainer(network, data, sigmas, settings, seed=seed, device=device)
-
-
-def _notify(message: str) -> None:
-    warnings.warn(message, GraphscoreNotice, stacklevel=3)

@@ -11,6 +11,7 @@ pairs twice.
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 
@@ -36,9 +37,9 @@ def matrix_of_pairs(pairs: Tensor, nodes: int) -> Tensor:
              [2., 3., 0.]]])
     """
     if nodes % 2:
-        share = pairs.new_ones(pairs.shape[-1])
-        share[-1] = 0.5
-        pairs = pairs * share
+        # On the device from the start: setting one entry from the host could not be recorded.
+        column = torch.arange(pairs.shape[-1], device=pairs.device)
+        pairs = pairs * (1 - 0.5 * (column == pairs.shape[-1] - 1).to(pairs.dtype))
     matrix = pairs.new_zeros(len(pairs), nodes * nodes)
     _in_longer_rows(matrix, nodes).copy_(pairs)
     matrix = matrix.view(len(pairs), nodes, nodes)

@@ -1,0 +1,21 @@
+"""What a user is told when a fast path does not work here."""
+
+from __future__ import annotations
+
+import warnings
+
+from graphscore.errors import GraphscoreNotice
+
+
+def notify(message: str) -> None:
+    warnings.warn(message, GraphscoreNotice, stacklevel=3)
+
+
+def short(error: Exception) -> str:
+    """Return the first line of an error, or its kind.
+
+    >>> short(RuntimeError("no driver\\nand a stack trace"))
+    'no driver'
+    """
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
