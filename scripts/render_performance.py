@@ -129,9 +129,9 @@ def device_section(kind: str, record: Record) -> str:
         f"`graphscore bench --device {kind}`{quick}, torch {made['torch']}, commit "
         f"{made['commit']}, {made['date']}{note(made)}, {record['seconds']:.0f} s in all. The "
         f"network has {record['parameters']} parameters. Peaks measured in the same run: matrix "
-        f"products {peaks}; copies {ceilings['copy']['bytes_per_second'] / 1e9:.3g} GB/s, read and written. "
-        "Shares are those of the float32 matrix peak, with the floating-point operations of matrix "
-        f"products only. Memory: {record['memory']}.\n\n"
+        f"products {peaks}; copies {ceilings['copy']['bytes_per_second'] / 1e9:.3g} GB/s, read and "
+        "written. Shares are those of the float32 matrix peak, with the floating-point operations "
+        f"of matrix products only. Memory: {record['memory']}.\n\n"
         + steps(record)
         + schedule(record["sampling"]["schedule"])
         + where_time_goes(record)
