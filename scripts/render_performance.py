@@ -26,7 +26,7 @@ CASES = {
     "training_step_recomputed": "training step, recomputed",
 }
 
-# What the issue asks for, and what the released program of the paper takes on one H200 (measured
+# Targets, and what the released program of the paper takes on one H200 (measured
 # with that program; 1024 graphs with the evaluations of its network that it makes twice a step).
 BARS = {"schedule": (10.0, 3.0), "training": (4e-3, 2e-3)}
 RELEASED = {"schedule": 976.0, "training": 38e-3}
@@ -65,7 +65,7 @@ def verdict(value: float, bar: float, stretch: float) -> str:
 
 
 def bars(records: dict[str, Record], network: Record | None) -> str:
-    """What was asked for beside what was measured."""
+    """The targets beside what was measured."""
     rows = []
     if "cuda" in records:
         record = records["cuda"]
@@ -103,7 +103,7 @@ def bars(records: dict[str, Record], network: Record | None) -> str:
     if not rows:
         return ""
     return (
-        "## What was asked for\n\n"
+        "## Targets\n\n"
         "The released program's times on the GPU were measured with that program on one H200.\n\n"
         "| | measured | bar | released program | faster | |\n|---|---|---|---|---|---|\n"
         + "\n".join(rows)

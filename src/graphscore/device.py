@@ -33,6 +33,9 @@ def resolve_device(name: str = "auto") -> torch.device:
         ) from None
     if device.type == "cpu":
         _keep_freed_memory()
+    if device.type == "cuda":
+        # Streams and kernels go to the current device, whatever device their tensors are on.
+        torch.cuda.set_device(device)
     return device
 
 

@@ -29,6 +29,11 @@ def derive_seed(seed: int, *stream: str | int) -> int:
     return int.from_bytes(digest[:8], "little") >> 1
 
 
+def reseed(generator: torch.Generator, seed: int, *stream: str | int) -> None:
+    """Put a generator at the start of one named stream."""
+    generator.manual_seed(derive_seed(seed, *stream))
+
+
 def torch_generator(
     seed: int, *stream: str | int, device: torch.device | str = "cpu"
 ) -> torch.Generator:
@@ -36,7 +41,7 @@ def torch_generator(
     import torch
 
     generator = torch.Generator(device=device)
-    generator.manual_seed(derive_seed(seed, *stream))
+    reseed(generator, seed, *stream)
     return generator
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 import torch
 
+from graphscore.acceleration.choice import falling_back
 from graphscore.acceleration.fused import fused_langevin, outside_kernel
 from graphscore.errors import SamplingError
 from graphscore.graphs import node_mask_of_sizes
@@ -109,6 +111,58 @@ def test_states_keep_their_form(network_of):
     assert torch.equal(result.adj, result.adj.mT)
     outside = ~(node_mask.unsqueeze(1) & node_mask.unsqueeze(2)) | torch.eye(5, dtype=torch.bool)
     assert not result.adj[outside].any()
+
+
+def test_entries_that_are_no_pairs_do_not_count(network_of):
+    """What an initial state holds on its diagonal or on padding is dropped."""
+    node_mask, settings = (
+        node_mask_of_sizes(torch.tensor([3, 5])),
+        LangevinSettings(steps_per_level=1),
+    )
+    clean = folded_normal(node_mask, generator=torch_generator(0, "initial"))
+    outside = ~(node_mask.unsqueeze(1) & node_mask.unsqueeze(2)) | torch.eye(5, dtype=torch.bool)
+    first, second = (
+        fused_langevin(
+            network_of(NETWORKS["small"], SIGMAS),
+            node_mask,
+            torch.tensor(SIGMAS),
+            settings,
+            generator=torch_generator(3, "chain"),
+            initial=initial,
+        ).adj
+        for initial in (clean, clean + outside)
+    )
+    assert torch.equal(first, second)
+
+
+def test_masks_with_gaps_are_left_to_others(network_of):
+    """The kernel enumerates the pairs of the first nodes; the other paths take any mask."""
+    with pytest.raises(ValueError, match="gaps"):
+        fused_langevin(
+            network_of(NETWORKS["small"], SIGMAS),
+            torch.tensor([[True, False, True]]),
+            torch.tensor(SIGMAS),
+            LangevinSettings(steps_per_level=1),
+            generator=torch_generator(3, "chain"),
+        )
+
+
+def test_an_error_of_the_caller_is_not_taken_for_a_missing_path(network_of):
+    """A path that has taken steps works; what goes wrong afterwards is raised as it is."""
+
+    def fails(done, adj):
+        raise ValueError("mine")
+
+    network = network_of(NETWORKS["small"], SIGMAS)
+    sample = falling_back("it", partial(fused_langevin, network), partial(fused_langevin, network))
+    with pytest.raises(ValueError, match="mine"):
+        sample(
+            node_mask_of_sizes(torch.tensor([3])),
+            torch.tensor(SIGMAS),
+            LangevinSettings(steps_per_level=1),
+            generator=torch_generator(3, "chain"),
+            on_step=fails,
+        )
 
 
 def test_steps_too_large_are_told(network_of):
@@ -233,6 +287,8 @@ def test_without_triton_the_rest_works():
 def test_what_the_kernel_knows(network_of):
     assert not outside_kernel(network_of(NETWORKS["small"], SIGMAS), 32)
     assert outside_kernel(network_of(NETWORKS["small"], SIGMAS), 33)
+    wide = NETWORKS["small"].replaced(edge_width=100)
+    assert outside_kernel(network_of(wide, SIGMAS), 5)
     assert outside_kernel(
         EDPGNN(EDPGNNSettings.released(), SIGMAS, generator=torch_generator(0)), 5
     )

@@ -75,7 +75,7 @@ def test_one_device_alone(script, tmp_path, record):
     assert "GPU" not in page
     assert "extrapolated from" in page
     assert "--quick" in page
-    assert "What was asked for" not in page
+    assert "## Targets" not in page
 
 
 def test_nothing_to_render_says_what_to_run(script, tmp_path):

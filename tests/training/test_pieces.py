@@ -559,3 +559,27 @@ def test_really_too_large():
     notice, error = really("hungry", 300, 1, 0.3)
     assert "computing 1 at a time" in notice
     assert error.startswith("error: one graph padded to 300 nodes does not fit")
+
+
+def test_the_largest_of_what_was_tried_is_halved():
+    """Many small graphs are in pieces already; it is the two large ones that do not fit."""
+    network = EDPGNN(PAPER, SIGMAS, generator=torch.Generator().manual_seed(0))
+    pieces = Pieces(network, torch.device("cpu"))
+    groups = [Piece(slice(0, 100), 10), Piece(slice(100, 102), 60)]
+    pieces._pairs = 4000
+    with pytest.warns(GraphscoreNotice, match="10 nodes"):
+        pieces.shrink_largest(groups)
+    assert max(len(piece) * piece.nodes**2 for piece in pieces.cut(groups)) == 60**2
+    with pytest.warns(GraphscoreNotice, match="one graph padded to 60 nodes"):
+        pieces.shrink_largest(groups)
+    assert network.recompute_layers
+
+
+def test_a_graph_without_nodes_is_no_obstacle():
+    """Its group has one empty node, as its batch would have."""
+    mask = node_mask_of_sizes(torch.tensor([0, 3, 4]))
+    data = GraphBatch(torch.zeros(3, 4, 4), mask)
+    network = EDPGNN(PAPER, SIGMAS, generator=torch.Generator().manual_seed(0))
+    settings = TrainingSettings(steps=2, batch_size=3)
+    trainer = Trainer(network, data, SIGMAS, settings, seed=0)
+    assert trainer.run()

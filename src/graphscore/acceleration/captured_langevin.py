@@ -26,7 +26,7 @@ def captured_langevin(
 ) -> SamplingResult:
     """Run `annealed_langevin` with the same noise, recording a step once and replaying it.
 
-    `on_step` is called every few steps.
+    `on_step` is called every few steps and after the last.
 
     Raises:
         SamplingError: the state is not finite, as happens when the step size is too large.
@@ -47,7 +47,7 @@ def captured_langevin(
         adj.copy_(first)
 
     replay = captured(step, generator=generator, undo=undo)
-    done = 0
+    done, total = 0, len(sigmas) * settings.steps_per_level
     for level in levels(sigmas, settings):
         sigma.fill_(level.sigma)
         half_alpha.fill_(level.alpha / 2)
@@ -55,7 +55,7 @@ def captured_langevin(
         for _ in range(settings.steps_per_level):
             replay()
             done += 1
-            if on_step is not None and done % STEPS_BETWEEN_REPORTS == 0:
-                on_step(done, adj)
+            if on_step is not None and (done % STEPS_BETWEEN_REPORTS == 0 or done == total):
+                on_step(done, adj.clone())
         check_finite(adj, level.sigma, settings)
     return SamplingResult(adj, node_mask, done)

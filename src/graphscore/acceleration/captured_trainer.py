@@ -10,7 +10,7 @@ from torch import Tensor
 
 from graphscore.acceleration.capture import captured
 from graphscore.acceleration.notices import notify, short
-from graphscore.seeding import derive_seed
+from graphscore.seeding import reseed
 from graphscore.training import Trainer
 from graphscore.training.memory import free_memory, is_out_of_memory
 from graphscore.training.objective import perturb_batch
@@ -19,8 +19,9 @@ from graphscore.training.objective import perturb_batch
 class CapturedTrainer(Trainer):
     """A `Trainer` on CUDA that records a step once and replays it.
 
-    The same graphs, the same noise and the same update as the plain trainer's. A batch that has to
-    be computed in pieces takes the plain step: with graphs that large, launches cost nothing.
+    The same graphs and the same update as the plain trainer's, and for the same padding the same
+    noise. A batch that has to be computed in pieces takes the plain step: with graphs that large,
+    launches cost nothing.
     """
 
     path = "captured"
@@ -41,7 +42,7 @@ class CapturedTrainer(Trainer):
             return super()._train_step()
         self._chosen.copy_(self._indices(self.step))
         self._schedule(self.step)
-        self._generator.manual_seed(derive_seed(self.seed, "noise", self.step))
+        reseed(self._generator, self.seed, "noise", self.step)
         if self._replay is None:
             self._replay = self._recorded(items)
         if self._replay is None:

@@ -105,12 +105,22 @@ def falling_back(name: str, fast: Sample, slower: Sample) -> Sample:
     ) -> SamplingResult:
         run: dict[str, Any] = {"generator": generator, "initial": initial, "on_step": on_step}
         state = generator.get_state()
+        started = False
+
+        def watched(done: int, adj: Tensor) -> None:
+            nonlocal started
+            started = True
+            if on_step is not None:
+                on_step(done, adj)
+
         try:
-            return fast(node_mask, sigmas, settings, **run)
+            return fast(node_mask, sigmas, settings, **{**run, "on_step": watched})
         except (GraphscoreError, torch.OutOfMemoryError):
             raise
         # Compilers and drivers raise exceptions of many kinds, none of them the user's concern.
         except Exception as error:
+            if started:
+                raise  # What works and then fails is no missing path, and may be the caller's own.
             notify(f"{name} does not work here, so sampling takes a slower path ({short(error)}).")
         generator.set_state(state)
         return slower(node_mask, sigmas, settings, **run)

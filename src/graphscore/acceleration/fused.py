@@ -19,6 +19,8 @@ from graphscore.sampling.langevin import OnStep, check_finite, levels
 
 MAX_NODES = 32
 """Larger graphs do not fit the registers of one program."""
+MAX_WIDTH = 128
+"""Nor do wider networks."""
 STEPS_PER_LAUNCH = 50
 """Often enough to show progress, rarely enough that launches cost nothing."""
 PAIRS_PER_BLOCK = 32
@@ -37,6 +39,7 @@ def outside_kernel(network: EDPGNN, nodes: int) -> bool:
         or settings.edge_norm != "none"
         or settings.node_feat_dim > 0
         or nodes > MAX_NODES
+        or _Shape.of(settings).widest > MAX_WIDTH
     )
 
 
@@ -76,6 +79,10 @@ class _Shape:
     @property
     def slots(self) -> int:
         return self.channels * (self.layers + 1)
+
+    @property
+    def widest(self) -> int:
+        return max(self.concat, 2 * self.width, self.slots)
 
 
 def _folded(linear: ConditionalLinear, level_weights: Tensor) -> tuple[Tensor, Tensor]:
@@ -174,9 +181,9 @@ class _Scratch:
     def of(cls, adj: Tensor, node_mask: Tensor, settings: EDPGNNSettings) -> _Scratch:
         shape, (batch, nodes) = _Shape.of(settings), node_mask.shape
         channels = adj.new_zeros(batch, shape.slots, nodes, nodes)
-        channels[:, 0] = adj
+        channels[:, 0] = adj * pair_mask(node_mask)
         if settings.complement_channel:
-            channels[:, 1] = pair_mask(node_mask).to(adj.dtype) - adj
+            channels[:, 1] = pair_mask(node_mask).to(adj.dtype) - channels[:, 0]
         second, first = torch.tril_indices(nodes, nodes, -1, device=adj.device, dtype=torch.int32)
         return cls(
             channels,
@@ -214,8 +221,12 @@ def fused_langevin(
 
     Raises:
         SamplingError: the state is not finite, as happens when the step size is too large.
+        ValueError: a graph's nodes are not the first ones of its mask.
     """
     from graphscore.acceleration.fused_kernel import langevin_steps
+
+    if bool((node_mask[:, 1:] & ~node_mask[:, :-1]).any()):
+        raise ValueError("the kernel takes masks without gaps")
 
     device, shape = node_mask.device, _Shape.of(network.settings)
     key = int(torch.randint(2**62, (), generator=generator, device=device))
@@ -254,7 +265,7 @@ def fused_langevin(
                         )
             done += steps
             if on_step is not None:
-                on_step(done, state)
+                on_step(done, state.clone())
         check_finite(state, level.sigma, settings)
     return SamplingResult(state.clone(), node_mask, done)
 
@@ -281,9 +292,11 @@ def _side_by_side(device: torch.device, count: int) -> Iterator[list[Any]]:
     streams = [torch.cuda.Stream(device) for _ in range(count)]  # type: ignore[no-untyped-call]
     for stream in streams:
         stream.wait_stream(current)
-    yield [torch.cuda.stream(stream) for stream in streams]
-    for stream in streams:
-        current.wait_stream(stream)
+    try:
+        yield [torch.cuda.stream(stream) for stream in streams]
+    finally:
+        for stream in streams:
+            current.wait_stream(stream)
 
 
 def _constants(settings: EDPGNNSettings, shape: _Shape) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def _linear(x, at, ROWS: tl.constexpr, COLUMNS: tl.constexpr, PRECISION: tl.cons
 def _normal(seed, graph, step, pair):
     """One standard normal per pair by Box and Muller from two of Philox's four words."""
     first, second, _, _ = tl.philox(seed, pair, pair * 0 + step, pair * 0 + graph, pair * 0)
-    # The upper 24 bits, centred in their cell: never 0, and exact in float32.
+    # The upper 24 bits, centred in their cell: never 0, of which there is no logarithm.
     u = ((first >> 8).to(tl.float32) + 0.5) * (1.0 / 16777216.0)
     angle = (second >> 8).to(tl.float32) * (6.283185307179586 / 16777216.0)
     return tl.sqrt(-2.0 * tl.log(u)) * tl.cos(angle)

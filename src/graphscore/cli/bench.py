@@ -26,7 +26,7 @@ def bench(
     max_nodes: int = 500,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Measure speed and memory here: about 3 minutes on a GPU, 5 on two CPU cores.
+    """Measure speed and memory of this machine, in a few minutes.
 
     Training step, sampling step, seconds for 1024 graphs, peak memory and the share of the device's
     own measured peak, on the plain and the accelerated path; growth with the number of nodes; where

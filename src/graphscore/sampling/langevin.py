@@ -18,7 +18,8 @@ Score = Callable[[Tensor, Tensor, Tensor], Tensor]
 """score(adj (B,N,N), node_mask (B,N), sigma (B,)) -> (B,N,N)"""
 
 OnStep = Callable[[int, Tensor], None]
-"""on_step(done, adj): steps done so far and the state after them."""
+"""on_step(done, adj): steps done so far and the state after them, which is the caller's to keep.
+Faster paths call it after several steps at once, and always after the last."""
 
 
 class LangevinSettings(Settings):

@@ -126,7 +126,8 @@ class Pieces:
         Raises:
             TrainingError: there are none.
         """
-        largest = max(groups, key=lambda group: len(group) * group.nodes**2)
+        # Of what was tried at a time, and not of the groups, which may be in many pieces already.
+        largest = max(groups, key=lambda g: self.size(len(g), g.nodes) * g.nodes**2)
         self.shrink(len(largest), largest.nodes)
 
     def _bytes_per_pair(self, largest: GraphBatch) -> float:

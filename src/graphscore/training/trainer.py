@@ -159,7 +159,7 @@ class Trainer:
         """The graphs of one step, not wider than the largest of them."""
         data = self.data
         if self.trims_padding:
-            width = max(self._order.widths(step))
+            width = max(1, *self._order.widths(step))
             feat = None if data.node_feat is None else data.node_feat[:, :width]
             data = GraphBatch(data.adj[:, :width, :width], data.node_mask[:, :width], feat)
         return data[self._indices(step)]
@@ -202,7 +202,9 @@ class Trainer:
             return [Piece(slice(0, len(perturbed)), perturbed.max_nodes)]
         graphs, levels = self._order.widths(self.step), range(perturbed.levels)
         overhead = OVERHEAD.get(self.device.type, OVERHEAD["cuda"])
-        return groups_of_similar_width([width for width in graphs for _ in levels], overhead)
+        return groups_of_similar_width(
+            [max(1, width) for width in graphs for _ in levels], overhead
+        )
 
     def _perturbed(self, batch: GraphBatch, generator: torch.Generator) -> PerturbedBatch:
         try:
@@ -261,7 +263,8 @@ class Trainer:
 
         Args:
             on_record: called every `log_every` steps and at the end, after the numbers were found
-                to be finite: the moment to write a checkpoint.
+                to be finite: the moment to write a checkpoint. On CUDA numbers arrive later, so
+                `self.step` may be ahead of the record's step.
             should_stop: asked between steps.
 
         Returns:
