@@ -1,0 +1,132 @@
+"""The runs behind Table 1: the record, checkpoints, and what sets the networks apart."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+from graphscore.algorithms.comparison import NETWORKS, PUBLISHED, network_settings, run
+from graphscore.algorithms.learning import EdgeLearner
+from graphscore.algorithms.tasks import TASKS, find_task
+from graphscore.errors import CheckpointError, SettingsError
+from graphscore.training.checkpoint import write_checkpoint
+
+SMALL = {
+    "shape": {"channels": (2,), "message_steps": 1, "features": 2, "edge_width": 2},
+    "learning": {"nodes": 5, "batch_size": 4, "batches_at_once": 2, "log_every": 2},
+    "test_nodes": (5, 7),
+    "test_graphs": 20,
+}
+
+
+def without_times(record):
+    training = record["training"]
+    curve = [{**row, "seconds": 0} for row in training["curve"]]
+    record = {key: value for key, value in record.items() if key != "test_seconds"}
+    return {**record, "training": {**training, "curve": curve, "seconds": 0}}
+
+
+@pytest.mark.parametrize(("task", "network"), [*zip(TASKS, [*NETWORKS, "edp-gnn"])])
+def test_the_record_says_what_was_done(task, network, tmp_path):
+    out = tmp_path / "new" / "record.json"
+    record = run(task, network, steps=3, out=out, about={"note": "here"}, **SMALL)
+    assert json.loads(out.read_text()) == json.loads(json.dumps(record))
+    assert record["published"] == PUBLISHED[task][network]
+    assert record["note"] == "here"
+    assert record["training"]["steps"] == 3
+    assert record["training"]["graphs"] == 12
+    assert [row["step"] for row in record["training"]["curve"]] == [2, 3]
+    assert record["test"].keys() == {"5", "7"}
+    for figures in record["test"].values():
+        assert figures["accuracy"]["graphs"] == 20
+    assert record["learning_settings"]["steps"] == 3
+    assert record["network_settings"]["learnable_adjacency"] == (network == "edp-gnn")
+
+
+def test_a_run_is_reproducible_and_judged_on_the_same_graphs():
+    one, two = (run("shortest-path", "gin", steps=2, **SMALL) for _ in range(2))
+    assert without_times(one) == without_times(two)
+    other = run("shortest-path", "gin", steps=2, seed=1, **SMALL)
+    assert other["training"]["curve"][0]["loss"] != one["training"]["curve"][0]["loss"]
+    for nodes in ("5", "7"):
+        assert other["test"][nodes]["best_possible"] == one["test"][nodes]["best_possible"]
+
+
+def test_the_seed_decides_both_weights_and_problems(monkeypatch):
+    made = []
+
+    class Observed(EdgeLearner):
+        def __init__(self, network, *arguments, **named):
+            super().__init__(network, *arguments, **named)
+            weights = torch.cat([p.detach().flatten() for p in network.parameters()])
+            made.append((weights, self.problems(0).adj))
+
+    monkeypatch.setattr("graphscore.algorithms.comparison.EdgeLearner", Observed)
+    for seed in (0, 0, 1):
+        run("weighted-shortest-path", "gin", steps=1, seed=seed, **SMALL)
+    for first, second, other in zip(*made):
+        assert torch.equal(first, second)
+        assert not torch.equal(first, other)
+
+
+def test_an_interrupted_run_ends_like_a_whole_one(tmp_path):
+    whole = run("maximum-spanning-tree", "edp-gnn", steps=9, **SMALL)
+
+    def interrupt(record):
+        if record.step == 4:
+            raise KeyboardInterrupt
+
+    settings = {"steps": 9, "checkpoint": tmp_path, "checkpoint_every": 0.0, **SMALL}
+    with pytest.raises(KeyboardInterrupt):
+        run("maximum-spanning-tree", "edp-gnn", on_record=interrupt, **settings)
+    seen = []
+    resumed = run("maximum-spanning-tree", "edp-gnn", on_record=seen.append, **settings)
+    assert [record.step for record in seen] == [4, 6, 8, 9]
+    assert without_times(resumed) == without_times(whole)
+    # Once more from the finished checkpoint: nothing is left to train.
+    again = run("maximum-spanning-tree", "edp-gnn", **settings)
+    assert without_times(again) == without_times(whole)
+
+
+def test_a_checkpoint_of_something_else_is_refused(tmp_path):
+    write_checkpoint(tmp_path, 5, {"settings": {}}, {"x": torch.zeros(1)})
+    with pytest.raises(CheckpointError, match="not one of learning a graph algorithm"):
+        run("shortest-path", "gin", steps=2, checkpoint=tmp_path, **SMALL)
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    run("shortest-path", "gin", steps=2, checkpoint=tmp_path, **SMALL)
+    with pytest.raises(CheckpointError, match="other network"):
+        run("shortest-path", "edp-gnn", steps=2, checkpoint=tmp_path, **SMALL)
+    with pytest.raises(CheckpointError, match="other seed"):
+        run("shortest-path", "gin", steps=2, seed=1, checkpoint=tmp_path, **SMALL)
+    with pytest.raises(CheckpointError, match="other learning_settings"):
+        run("shortest-path", "gin", steps=3, checkpoint=tmp_path, **SMALL)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"task": "longest-path"}, "unknown task 'longest-path'"),
+        ({"network": "gcn"}, "unknown network 'gcn'; known are edp-gnn, gin"),
+        ({"steps": None}, "either steps or seconds"),
+        ({"seconds": 1.0}, "either steps or seconds"),
+        ({"shape": {"feature": 3}}, "did you mean 'features'"),
+    ],
+)
+def test_wrong_use_is_refused(changes, message):
+    arguments = {"task": "shortest-path", "network": "gin", "steps": 1, **SMALL, **changes}
+    with pytest.raises(SettingsError, match=message):
+        run(arguments.pop("task"), arguments.pop("network"), **arguments)
+
+
+def test_gin_differs_from_edp_gnn_only_in_its_messages():
+    """Same depth, widths and node features, so that the comparison is one of architectures."""
+    for task in map(find_task, TASKS):
+        ours = network_settings("edp-gnn", task).model_dump()
+        theirs = network_settings("gin", task).model_dump()
+        differing = {key for key in ours if ours[key] != theirs[key]}
+        assert differing == {"learnable_adjacency", "complement_channel"}
+        assert ours["node_feat_dim"] == task.node_feat_dim
