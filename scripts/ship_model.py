@@ -1,0 +1,81 @@
+"""Put a trained run into the package: averaged weights, card, nothing else; at most 1 MB.
+
+    graphscore reproduce generation
+    work=results/work/generation
+    python scripts/ship_model.py $work/runs/ego-small_seed0 ego-small \
+        --metrics $work/parts/ego-small_seed0.json
+
+The metrics come from a file, never by hand: a part of an experiment, what `graphscore evaluate
+--json` prints, the metrics.json of a demo, or a row of a results file (`--at results.0`). Sampling
+settings that were chosen on validation graphs are taken from the same place, where they are there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from graphscore import GraphGenerator
+from graphscore.errors import GraphscoreError
+from graphscore.pretrained.ship import evaluations, ship_model
+from graphscore.provenance import commit
+
+
+def value_at(record: Any, path: str | None) -> Any:
+    for key in path.split(".") if path else ():
+        try:
+            record = record[int(key)] if isinstance(record, list) else record[key]
+        except (KeyError, IndexError, TypeError, ValueError):
+            known = list(record) if isinstance(record, dict) else len(record)
+            raise GraphscoreError(f"--at {path}: nothing at {key!r}; there is: {known}") from None
+    return record
+
+
+def main(tokens: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", type=Path, help="folder of the trained run")
+    parser.add_argument("name", help="of the model, usually its dataset's")
+    parser.add_argument("--metrics", type=Path, required=True, help="JSON file with evaluations")
+    parser.add_argument("--at", help="where in that file, for instance results.0")
+    parser.add_argument("--sampling", type=json.loads, help="JSON: settings for sampling")
+    parser.add_argument("--note", default="", help="anything else a user should know")
+    parser.add_argument("--models", type=Path, help="another folder than the package's")
+    parser.add_argument("--replace", action="store_true", help="over a model of the same name")
+    given = parser.parse_args(tokens)
+    try:
+        record = json.loads(given.metrics.read_text(encoding="utf-8"))
+        row = value_at(record, given.at)
+        if given.at is None and isinstance(row, dict):
+            row = row.get("result", row)  # of a part of an experiment
+        made = next((part["provenance"] for part in (row, record) if "provenance" in part), {})
+        folder = ship_model(
+            given.run,
+            given.name,
+            metrics=evaluations(row),
+            sampling=given.sampling or row.get("sampling"),
+            provenance={"shipped_from_commit": commit(), **{f"metrics_{k}": made[k] for k in made}},
+            note=given.note,
+            models=given.models,
+            replace=given.replace,
+        )
+        try:
+            GraphGenerator.load(folder, device="cpu", show_progress=False).sample(
+                1, sampling={"steps_per_level": 1}
+            )
+        except GraphscoreError:
+            shutil.rmtree(folder)
+            raise
+    except (OSError, ValueError, GraphscoreError) as error:
+        sys.exit(f"ship_model: {error}")
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    print(f"{folder}: {size / 1e6:.2f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""The card of a model: what it learnt from, how, for how long, and how good it is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from graphscore.errors import CheckpointError
+
+CARD = "card.json"
+README = "README.md"
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """What a user should know of a model before using it.
+
+    Attributes:
+        name: of the model.
+        data: `source`, number of `graphs`, range of `nodes`, `sha256` of the training graphs; for
+            a dataset of the package also `description`, `origin` and `licence`.
+        settings: all settings of the run, with the sampling settings the model is used with.
+        steps: optimiser steps.
+        seconds: training time.
+        parameters: how many.
+        weights: `file`, `bytes` and `sha256` of the averaged weights.
+        metrics: evaluations by name (`EvaluationResult.to_dict`).
+        provenance: versions and devices of the training, and what made the metrics.
+        note: anything else.
+    """
+
+    name: str
+    data: dict[str, Any]
+    settings: dict[str, Any]
+    steps: int
+    seconds: float
+    parameters: int
+    weights: dict[str, Any]
+    metrics: dict[str, dict[str, Any]]
+    provenance: dict[str, Any]
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the card as plain values."""
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """Return the text of `card.json`."""
+        return json.dumps(self.to_dict(), indent=1) + "\n"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the card as pairs of a heading and a text, without the metrics."""
+        data = self.data
+        low, high = data["nodes"]
+        settings = [
+            (part, ", ".join(f"{key} {_short(value)}" for key, value in values.items()))
+            for part, values in self.settings.items()
+            if isinstance(values, dict)
+        ]
+        rows = [
+            ("trained on", f"{data['source']}, {data['graphs']} graphs of {low} to {high} nodes"),
+            ("data", data.get("description", "")),
+            ("origin of the data", data.get("origin", "")),
+            ("licence of the data", data.get("licence", "")),
+            (
+                "trained for",
+                f"{self.steps} steps, {self.seconds:.0f} s, seed {self.settings['seed']}",
+            ),
+            ("size", f"{self.parameters} parameters, {self.weights['bytes'] / 1e6:.2f} MB"),
+            *settings,
+            ("provenance", ", ".join(f"{key} {_short(v)}" for key, v in self.provenance.items())),
+            ("note", self.note),
+        ]
+        return [(heading, text) for heading, text in rows if text]
+
+    def metric_rows(self) -> list[list[str]]:
+        """Return name, graphs, degree, clustering, orbit, average, unique, novel as texts."""
+        return [[name, *_metrics(values)] for name, values in self.metrics.items()]
+
+    def to_markdown(self) -> str:
+        """Return the card as a page."""
+        about = "\n".join(f"| {heading} | {text} |" for heading, text in self.rows())
+        page = (
+            f"# {self.name}\n\n"
+            f'`GraphGenerator.from_pretrained("{self.name}")`, '
+            f"`graphscore sample {self.name} -n 64`.\n\n"
+            f"| | |\n|---|---|\n{about}\n"
+        )
+        if not self.metrics:
+            return page
+        rows = "\n".join("| " + " | ".join(row) + " |" for row in self.metric_rows())
+        head = " | ".join(METRIC_COLUMNS)
+        return (
+            f"{page}\nMMD against the test graphs; smaller is better.\n\n"
+            f"| {head} |\n|{'---|' * len(METRIC_COLUMNS)}\n{rows}\n"
+        )
+
+
+METRIC_COLUMNS = ["", "graphs", "degree", "clustering", "orbit", "average", "unique", "novel"]
+
+
+def read_card(folder: Path) -> ModelCard | None:
+    """Read the card beside a model; None where there is none.
+
+    Raises:
+        CheckpointError: the card cannot be read.
+    """
+    path = folder / CARD
+    if not path.is_file():
+        return None
+    try:
+        return ModelCard(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise CheckpointError(
+            f"{path}: not a model card ({error}). Remove it, or restore it from a copy."
+        ) from None
+
+
+def _metrics(values: dict[str, Any]) -> list[str]:
+    distances = [f"{values[key]:.4f}" for key in ("degree", "clustering", "orbit", "average")]
+    shares = [values.get("uniqueness"), values.get("novelty")]
+    return [
+        str(values.get("sample_count", "")),
+        *distances,
+        *("" if share is None else f"{share:.0%}" for share in shares),
+    ]
+
+
+def _short(value: Any) -> str:
+    return " ".join(str(item) for item in value) if isinstance(value, list) else str(value)

@@ -1,0 +1,189 @@
+"""From a run to a model of the package: small, complete, and as good as the run."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from pathlib import Path
+
+import pytest
+
+from graphscore.datasets import load_dataset
+from graphscore.errors import CheckpointError, GraphscoreError, OutputError, SettingsError
+from graphscore.generator import GraphGenerator
+from graphscore.pretrained import list_pretrained, pretrained_folder, read_card, ship
+from graphscore.pretrained.ship import evaluations, ship_model
+from graphscore.training.checkpoint import read_checkpoint
+
+from .conftest import EVALUATION
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "ship_model.py"
+
+
+def edges(graphs):
+    return [(len(graph), sorted(map(sorted, graph.edges))) for graph in graphs]
+
+
+def test_a_shipped_model_samples_what_its_run_samples(trained, models):
+    assert ship_model(trained, "tiny") == models / "tiny"
+    assert list_pretrained() == ["tiny"]
+    shipped = GraphGenerator.from_pretrained("tiny", device="cpu", show_progress=False)
+    run = GraphGenerator.load(trained, device="cpu", show_progress=False)
+    assert shipped.step == run.step == 2
+    assert edges(shipped.sample(5, seed=1)) == edges(run.sample(5, seed=1))
+
+
+def test_the_training_state_stays_behind(trained, models):
+    """Only averaged weights travel, and nothing but the four files."""
+    _, before = read_checkpoint(trained)
+    folder = ship_model(trained, "tiny")
+    document, tensors = read_checkpoint(folder)
+    assert set(tensors) == {name for name in before if name.startswith("average.")}
+    assert any(name.startswith("adam.") for name in before)
+    weights = document["tensors"]["file"]
+    assert {path.name for path in folder.iterdir()} == {
+        "README.md", "card.json", "checkpoint.json", weights,
+    }  # fmt: skip
+
+
+def test_the_card_says_where_the_model_comes_from(trained, models):
+    folder = ship_model(
+        trained, "tiny", metrics={"samples": EVALUATION}, provenance={"commit": "abc"}, note="Hm."
+    )
+    document, tensors = read_checkpoint(folder)
+    card = read_card(folder)
+    assert card is not None
+    assert (card.name, card.steps, card.note) == ("tiny", 2, "Hm.")
+    assert card.seconds == document["seconds"] > 0
+    assert card.settings == document["settings"]
+    assert card.weights == document["tensors"]
+    assert card.parameters == sum(tensor.numel() for tensor in tensors.values())
+    assert card.data["nodes"] == [4, 6]
+    assert card.data["sha256"] == document["training_graphs"]["sha256"]
+    assert card.data["licence"] == load_dataset("ego-small").info.licence
+    assert card.provenance["commit"] == "abc"
+    assert card.provenance["torch"] == document["made_with"]["torch"]
+    assert card.metrics == {"samples": EVALUATION}
+    page = (folder / "README.md").read_text()
+    assert page == card.to_markdown()
+    for words in ("| samples | 64 | 0.0100 | 0.0200 | 0.0300 | 0.0200 | 100% | 50% |", "2 steps"):
+        assert words in page
+
+
+def test_sampling_settings_are_those_chosen_for_it(trained, models):
+    ship_model(trained, "tiny", sampling={"step_size": 1e-4})
+    settings = GraphGenerator.from_pretrained("tiny", device="cpu").settings
+    assert (settings.sampling.step_size, settings.sampling.steps_per_level) == (1e-4, 1)
+    assert settings.seed == 3
+    with pytest.raises(SettingsError, match="step_sise"):
+        ship_model(trained, "other", sampling={"step_sise": 1})
+
+
+def test_what_should_not_be_shipped_is_refused(trained, models, tmp_path, monkeypatch):
+    """Too large, unfinished, in the way, not there: nothing is written."""
+    with pytest.raises(CheckpointError, match="no checkpoint here"):
+        ship_model(tmp_path / "nowhere", "tiny")
+    half = GraphGenerator.load(trained, device="cpu", show_progress=False)
+    half.settings = half.settings.replaced(training=half.settings.training.replaced(steps=9))
+    half.save(tmp_path / "half")
+    with pytest.raises(CheckpointError, match="2 of 9 steps"):
+        ship_model(tmp_path / "half", "tiny")
+    with monkeypatch.context() as patch:
+        patch.setattr(ship, "MAX_BYTES", 1000)
+        with pytest.raises(OutputError, match="MB, but what comes with the package"):
+            ship_model(trained, "tiny")
+    assert list_pretrained() == []
+    ship_model(trained, "tiny", note="first")
+    with pytest.raises(OutputError, match="already"):
+        ship_model(trained, "tiny", note="second")
+    assert read_card(models / "tiny").note == "first"
+    ship_model(trained, "tiny", note="second", replace=True)
+    assert read_card(models / "tiny").note == "second"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [{"samples": EVALUATION, "seed": 1}, {"metrics": {"samples": EVALUATION}, "settings": {}}],
+    ids=["evaluate", "demo"],
+)
+def test_evaluations_are_found_in_records(record):
+    assert evaluations(record) == {"samples": EVALUATION}
+
+
+@pytest.mark.parametrize("record", [{}, [], {"samples": {"degree": 1}}, {"metrics": {}}])
+def test_records_without_evaluations_are_refused(record):
+    with pytest.raises(GraphscoreError, match="no evaluations"):
+        evaluations(record)
+
+
+def test_the_script_ships_and_explains_itself(trained, tmp_path, capsys):
+    file = tmp_path / "results.json"
+    file.write_text(
+        json.dumps({"provenance": {"device": "abacus"}, "results": [{"floor": EVALUATION}]})
+    )
+    main = runpy.run_path(str(SCRIPT))["main"]
+    tokens = [str(trained), "tiny", "--metrics", str(file), "--models", str(tmp_path / "shelf")]
+    with pytest.raises(SystemExit, match=r"--at results\.1: nothing at '1'"):
+        main([*tokens, "--at", "results.1"])
+    main([*tokens, "--at", "results.0", "--sampling", '{"noise_scale": 0.9}'])
+    assert "shelf/tiny: 0.0" in capsys.readouterr().out
+    card = read_card(tmp_path / "shelf" / "tiny")
+    assert list(card.metrics) == ["floor"]
+    assert card.provenance["metrics_device"] == "abacus"
+    assert card.settings["sampling"]["noise_scale"] == 0.9
+
+
+def test_the_script_takes_a_part_of_an_experiment(trained, tmp_path):
+    """Metrics, chosen sampling settings and provenance from the one file."""
+    part = {"sampling": {"step_size": 0.5}, "many": EVALUATION, "few": [EVALUATION], "seed": 0}
+    file = tmp_path / "part.json"
+    made = {"device": "abacus"}
+    file.write_text(json.dumps({"key": "x", "result": {**part, "provenance": made}}))
+    main = runpy.run_path(str(SCRIPT))["main"]
+    main([str(trained), "tiny", "--metrics", str(file), "--models", str(tmp_path / "shelf")])
+    card = read_card(tmp_path / "shelf" / "tiny")
+    assert list(card.metrics) == ["samples"]
+    assert card.settings["sampling"]["step_size"] == 0.5
+    assert card.provenance["metrics_device"] == "abacus"
+    model = GraphGenerator.load(tmp_path / "shelf" / "tiny", device="cpu", show_progress=False)
+    assert model.settings.sampling.step_size == 0.5
+
+
+# ------------------------------------------------------------------ names
+
+
+def test_unknown_names_say_what_there_is(trained, models):
+    with pytest.raises(CheckpointError, match=r"no model 'x' comes with graphscore\. This inst"):
+        GraphGenerator.from_pretrained("x")
+    ship_model(trained, "ego-small")
+    ship_model(trained, "lobster")
+    with pytest.raises(CheckpointError, match=r"Did you mean 'ego-small'.*ego-small, lobster"):
+        pretrained_folder("Ego_small")
+
+
+def test_a_damaged_card_is_named(trained, models):
+    folder = ship_model(trained, "tiny")
+    (folder / "card.json").write_text("{}")
+    with pytest.raises(CheckpointError, match=r"card\.json: not a model card"):
+        read_card(folder)
+
+
+# ------------------------------------------------------------------ the package's own
+
+
+@pytest.mark.parametrize("name", list_pretrained())
+def test_models_of_the_package_work_and_have_true_cards(name):
+    folder = pretrained_folder(name)
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= ship.MAX_BYTES
+    document, tensors = read_checkpoint(folder)
+    assert all(tensor_name.startswith("average.") for tensor_name in tensors)
+    card = read_card(folder)
+    assert card is not None
+    assert (card.name, card.steps) == (name, document["step"])
+    assert (card.weights, card.settings) == (document["tensors"], document["settings"])
+    assert card.metrics
+    assert (folder / "README.md").read_text() == card.to_markdown()
+    generator = GraphGenerator.from_pretrained(name, device="cpu", show_progress=False)
+    low, high = card.data["nodes"]
+    (graph,) = generator.sample(1, sampling={"steps_per_level": 1})
+    assert low <= len(graph) <= high
