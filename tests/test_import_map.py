@@ -20,7 +20,7 @@ OPEN = {"errors", "seeding", "settings", "atomic", "version"}
 """Open to all; they import only each other."""
 
 _MODEL = {"graphs", "datasets", "noise", "networks", "sampling", "training", "metrics", "config"}
-_GENERATOR = _MODEL | {"acceleration", "device", "progress"}
+_GENERATOR = _MODEL | {"acceleration", "device", "progress", "pretrained"}
 _ALL = _GENERATOR | {"generator", "baselines", "algorithms", "plots", "provenance"}
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -33,8 +33,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "acceleration": {"graphs", "noise", "networks", "training", "sampling"},
     "metrics": {"graphs"},
     "config": {"noise", "networks", "training", "sampling"},
+    "pretrained": {"config", "datasets", "training"},
     "generator": _GENERATOR,
-    "bench": (_GENERATOR - {"metrics"}) | {"provenance"},
+    "bench": (_GENERATOR - {"metrics", "pretrained"}) | {"provenance"},
     "baselines": {"graphs", "networks", "training"},
     "algorithms": {"graphs", "networks", "training"},
     "plots": {"graphs"},

@@ -52,3 +52,7 @@ class MissingExtraError(GraphscoreError):
             f"{purpose} needs the package {package!r}, which is not installed. "
             f"Install it with: pip install 'graphscore[{extra}]'"
         )
+
+
+class StoppedError(GraphscoreError):
+    """Work that was asked to stop before its end; what is finished is kept."""

@@ -30,6 +30,7 @@ from graphscore.graphs import GraphBatch, node_mask_of_sizes, prepare_graphs
 from graphscore.metrics import EvaluationResult, evaluate
 from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.noise import NoiseSettings, ladder
+from graphscore.pretrained import pretrained_folder
 from graphscore.progress import Update, progress
 from graphscore.sampling import (
     LangevinSettings,
@@ -464,6 +465,31 @@ class GraphGenerator:
             document["seconds"],
         )
         return made
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name: str,
+        *,
+        device: str = "auto",
+        accelerate: Accelerate = "auto",
+        show_progress: bool = True,
+    ) -> Self:
+        """Read a trained model that comes with the package.
+
+        Args:
+            name: one of `graphscore.pretrained.list_pretrained()`; `graphscore info NAME` shows
+                its card.
+
+        Raises:
+            CheckpointError: there is none of that name; the message says which there are.
+        """
+        return cls.load(
+            pretrained_folder(name),
+            device=device,
+            accelerate=accelerate,
+            show_progress=show_progress,
+        )
 
 
 def _advance(update: Update, before: int, done: int, _: Tensor) -> None:

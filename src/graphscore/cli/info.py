@@ -3,25 +3,72 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from graphscore.cli.tables import print_json, print_table
 
+if TYPE_CHECKING:
+    from graphscore.pretrained import ModelCard, ModelPlace
 
-def info(run: Path, *, json: Annotated[bool, Parameter(negative="")] = False) -> int:
-    """Show what the run folder RUN holds.
+
+def info(run: str | None = None, *, json: Annotated[bool, Parameter(negative="")] = False) -> int:
+    """Show what the run folder RUN holds, or the card of a model that comes with the package.
+
+    Without RUN, the models that come with the package are listed.
 
     Parameters
     ----------
     run
-        Folder that `graphscore train` or `GraphGenerator.save` wrote.
+        Folder that `graphscore train` or `GraphGenerator.save` wrote, or the name of a model that
+        comes with the package. A path that exists is a path.
     json
         Print it as JSON.
     """
-    report(run, json=json)
+    from graphscore.pretrained import find_model, read_card
+
+    if run is None:
+        _list_shipped(json=json)
+        return 0
+    place = find_model(run)
+    card = read_card(place.folder)
+    if card is None:
+        report(place.folder, json=json)
+    else:
+        _show_card(card, place, json=json)
     return 0
+
+
+def _list_shipped(*, json: bool) -> None:
+    from graphscore.pretrained import list_pretrained, pretrained_folder, read_card
+
+    cards = {name: read_card(pretrained_folder(name)) for name in list_pretrained()}
+    if json:
+        print_json({name: card and card.to_dict() for name, card in cards.items()})
+        return
+    rows = [
+        [name, card.data["source"], f"{card.parameters}", f"{card.steps}", f"{card.seconds:.0f}"]
+        for name, card in cards.items()
+        if card is not None
+    ]
+    title = "Models that come with graphscore: graphscore info NAME, graphscore sample NAME"
+    print_table(title, ["", "trained on", "parameters", "steps", "seconds"], rows, text=2)
+
+
+def _show_card(card: ModelCard, place: ModelPlace, *, json: bool) -> None:
+    from graphscore.pretrained.card import METRIC_COLUMNS
+    from graphscore.training.checkpoint import read_document
+
+    read_document(place.folder)  # a card beside a damaged model is not believed
+    if json:
+        print_json({"run": str(place.folder), "shipped": bool(place.shipped), **card.to_dict()})
+        return
+    origin = "comes with graphscore" if place.shipped else str(place.folder)
+    print_table(f"{card.name} ({origin})", ["", ""], [list(row) for row in card.rows()], text=2)
+    if card.metrics:
+        title = "MMD against the test graphs; smaller is better"
+        print_table(title, METRIC_COLUMNS, card.metric_rows())
 
 
 def report(run: Path, *, json: bool) -> None:

@@ -15,6 +15,7 @@ from graphscore.cli.bench import bench
 from graphscore.cli.demo import demo
 from graphscore.cli.evaluate import evaluate
 from graphscore.cli.info import info
+from graphscore.cli.reproduce import reproduce
 from graphscore.cli.sample import sample
 from graphscore.cli.train import train
 from graphscore.errors import GraphscoreError, GraphscoreNotice
@@ -26,7 +27,7 @@ app = App(
     version=__version__,
     help_format="plaintext",
 )
-for command in (train, sample, evaluate, demo, info, bench):
+for command in (train, sample, evaluate, demo, info, bench, reproduce):
     app.command(command)
 app.command(datasets.app)
 

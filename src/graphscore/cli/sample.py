@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def sample(
-    run: Path,
+    run: str,
     *,
     number: Annotated[int, Parameter(name=("--number", "-n"))] = 64,
     out: Annotated[Path | None, Parameter(name=("--out", "-o"))] = None,
@@ -32,17 +32,18 @@ def sample(
     threshold: float | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Generate graphs with the model in the folder RUN.
+    """Generate graphs with the model in the folder RUN, or with one that comes with the package.
 
     Parameters
     ----------
     run
-        Folder that `graphscore train` or `GraphGenerator.save` wrote.
+        Folder that `graphscore train` or `GraphGenerator.save` wrote, or the name of a model that
+        comes with the package (`graphscore info` lists them). A path that exists is a path.
     number
         How many graphs.
     out
         File or folder to write; the suffix says the format (.g6, .s6, .graphml, .gml, .npz, ...).
-        RUN/samples.g6 if not given.
+        RUN/samples.g6 if not given; for a model of the package NAME-samples.g6, in this folder.
     format
         Format where the name does not tell: graph6, sparse6, graphml, gml, edgelist, tu, npz.
     nodes
@@ -71,14 +72,17 @@ def sample(
     from graphscore.graphs import write_graphs
     from graphscore.graphs.files import check_target
     from graphscore.plots import check_picture, draw_comparison
+    from graphscore.pretrained import find_model
 
     if number < 1:
         raise SettingsError(f"--number {number}: ask for at least 1 graph.")
-    target = out or run / "samples.g6"
+    place = find_model(run)
+    beside = place.folder / "samples.g6"
+    target = out or (Path(f"{place.shipped}-samples.g6") if place.shipped else beside)
     check_target(target, number, format=format)
     if picture is not None:
         check_picture(picture)
-    generator = GraphGenerator.load(run, device=device, accelerate=accelerate)
+    generator = GraphGenerator.load(place.folder, device=device, accelerate=accelerate)
     settings = _sampling(
         generator,
         step_size=step_size,
@@ -95,6 +99,7 @@ def sample(
     if picture is not None:
         draw_comparison({"samples": graphs[:16]}, picture)
     record = {
+        "model": place.shipped or run,
         "samples": str(target),
         "graphs": number,
         "seed": chosen,

@@ -16,9 +16,18 @@ def print_json(record: Any) -> None:
 
 
 def print_table(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, text: int = 1
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    text: int = 1,
+    wide: bool = False,
 ) -> None:
-    """Write a table whose first `text` columns are text and the others numbers."""
+    """Write a table whose first `text` columns are text and the others numbers.
+
+    Args:
+        wide: let it be wider than the terminal rather than cut cells.
+    """
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -29,7 +38,11 @@ def print_table(
         table.add_column(column, justify=justify, overflow="fold", no_wrap=index >= text)
     for row in rows:
         table.add_row(*(escape(cell) for cell in row))
-    Console().print(table)
+    console = Console()
+    if wide:
+        unlimited = console.options.update(width=1000)
+        console.width = max(console.width, console.measure(table, options=unlimited).maximum)
+    console.print(table)
 
 
 def print_evaluations(title: str, results: Mapping[str, EvaluationResult]) -> None:

@@ -77,7 +77,7 @@ def draw_comparison(
         for index, axis in enumerate(axes.flat):
             axis.set_axis_off()
             if index < len(graphs):
-                _draw(graphs[index], axis)
+                draw_graph(graphs[index], axis)
     buffer = io.BytesIO()
     figure.savefig(buffer, format=target.suffix[1:].lower(), facecolor="white")
     write_file(target, buffer.getvalue())
@@ -98,9 +98,20 @@ def check_picture(path: str | os.PathLike[str]) -> None:
         raise OutputError(f"{path}: a folder of that name exists. Give another name.")
 
 
-def _draw(graph: nx.Graph[Any], axis: Any) -> None:
-    where = layout(graph)
-    community = communities(graph)
+def draw_graph(
+    graph: nx.Graph[Any],
+    axis: Any,
+    where: Mapping[Any, np.ndarray] | None = None,
+    community: Mapping[Any, int] | None = None,
+) -> None:
+    """Draw a graph on a matplotlib axis: nodes coloured by community and sized by degree.
+
+    Args:
+        where: place of each node, by `layout` if not given.
+        community: number of each node's community, by `communities` if not given.
+    """
+    where = layout(graph) if where is None else where
+    community = communities(graph) if community is None else community
     inside = [edge for edge in graph.edges if community[edge[0]] == community[edge[1]]]
     between = [edge for edge in graph.edges if community[edge[0]] != community[edge[1]]]
     style = {"ax": axis, "width": 0.7}

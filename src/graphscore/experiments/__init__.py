@@ -1,0 +1,19 @@
+"""The experiments of the paper: one file per table or figure, run by `graphscore reproduce`."""
+
+from graphscore.experiments.registry import (
+    TITLES,
+    Experiment,
+    find_experiment,
+    work_folder,
+    write_record,
+)
+from graphscore.experiments.tables import Table
+
+__all__ = [
+    "TITLES",
+    "Experiment",
+    "Table",
+    "find_experiment",
+    "work_folder",
+    "write_record",
+]

@@ -1,0 +1,148 @@
+"""Which experiments there are, and how one is run."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import importlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphscore.atomic import write_file
+from graphscore.errors import SettingsError
+from graphscore.experiments.tables import Table
+
+if TYPE_CHECKING:
+    from graphscore.experiments.context import Context
+
+Record = dict[str, Any]
+
+TITLES = {
+    "generation": "Table 2: MMD of samples, beside published rows and floors",
+    "ablation": "Table 3: learnable adjacency and several channels, train and test loss",
+    "algorithms": "Table 1: learning graph algorithms edge by edge",
+    "samples": "Sample figures, valid lobsters, a Langevin trajectory",
+    "channels": "Figure 2: what the intermediate channels hold",
+    "permutation": "Theorem 1: likelihoods do not depend on the order of the nodes",
+}
+"""Name and title of each experiment; `graphscore.experiments.NAME` holds it as EXPERIMENT."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One table or figure of the paper.
+
+    Attributes:
+        name: what the command line takes.
+        keys: the keys of its parts, in order; they may depend on scale and seeds.
+        settings: what decides the outcome, as plain values; stored with parts and record.
+        compute: gives one part, by its key, as plain values.
+        assemble: makes the record's "results" from all parts.
+        tables: what the command line prints of a record.
+        markdown: the section of docs/results.md about a record, from its heading on; a pure
+            function.
+        pictures: draws a record's pictures into a folder and returns their files.
+        seeded: False for one that runs a single seed, 0, however many are asked for.
+    """
+
+    name: str
+    keys: Callable[[Context], Sequence[str]]
+    settings: Callable[[Context], Mapping[str, Any]]
+    compute: Callable[[Context, str], Record]
+    assemble: Callable[[Context, Mapping[str, Record]], Any]
+    tables: Callable[[Record], Sequence[Table]]
+    markdown: Callable[[Record], str]
+    pictures: Callable[[Record, Path], Sequence[Path]] = lambda record, out: []
+    seeded: bool = True
+
+    @property
+    def title(self) -> str:
+        """One line on what it shows."""
+        return TITLES[self.name]
+
+    def run(self, context: Context) -> Record:
+        """Compute the parts that are not there yet and return the record.
+
+        Raises:
+            StoppedError: it was asked to stop; finished parts are kept.
+        """
+        parts = self.run_parts(context, self.keys(context))
+        return {
+            "experiment": self.name,
+            "title": self.title,
+            "scale": context.sizes.name,
+            "seeds": list(range(context.seeds if self.seeded else 1)),
+            "settings": dict(self.settings(context)),
+            "provenance": _common([part["provenance"] for part in parts.values()]),
+            "seconds": sum(part["seconds"] for part in parts.values()),
+            "results": self.assemble(context, parts),
+        }
+
+    def run_parts(self, context: Context, keys: Sequence[str]) -> dict[str, Record]:
+        """Compute the given parts, or read those that are there."""
+        settings = self.settings(context)
+        return {
+            key: context.part(key, partial(self.compute, context, key), settings) for key in keys
+        }
+
+    def matching(self, context: Context, patterns: Sequence[str]) -> list[str]:
+        """Return the keys that match at least one of the patterns, such as "ego-small*".
+
+        Raises:
+            SettingsError: a pattern matches none.
+        """
+        keys = self.keys(context)
+        for pattern in patterns:
+            if not fnmatch.filter(keys, pattern):
+                raise SettingsError(
+                    f"{self.name} has no part {pattern!r}. Its parts are: {', '.join(keys)}."
+                )
+        return [key for key in keys if any(fnmatch.fnmatchcase(key, p) for p in patterns)]
+
+
+def find_experiment(name: str) -> Experiment:
+    """Return an experiment by name.
+
+    Raises:
+        SettingsError: there is none of that name.
+    """
+    if name not in TITLES:
+        near = difflib.get_close_matches(name.lower(), TITLES, n=1, cutoff=0.4)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise SettingsError(f"unknown experiment {name!r}.{hint} Known: {', '.join(TITLES)}.")
+    experiment: Experiment = importlib.import_module(f"graphscore.experiments.{name}").EXPERIMENT
+    return experiment
+
+
+def stem(name: str, scale: str) -> str:
+    """Name of the record and the folder of an experiment; only full ones have its plain name.
+
+    >>> stem("generation", "full"), stem("generation", "quick")
+    ('generation', 'generation_quick')
+    """
+    return name if scale == "full" else f"{name}_{scale}"
+
+
+def work_folder(out: Path, name: str, scale: str) -> Path:
+    """Where the parts and run folders of an experiment lie below the folder of the results."""
+    return out / "work" / stem(name, scale)
+
+
+def write_record(record: Record, out: Path) -> Path:
+    """Write a record into the folder of the results and return its file."""
+    file = out / f"{stem(record['experiment'], record['scale'])}.json"
+    write_file(file, (json.dumps(record, indent=1) + "\n").encode())
+    return file
+
+
+def _common(made: Sequence[Record]) -> Record:
+    """One provenance of several: where they differ, all values in order of appearance."""
+    common: Record = {}
+    for key in made[0]:
+        values = list(dict.fromkeys(part.get(key) for part in made))
+        common[key] = values[0] if len(values) == 1 else values
+    return common

@@ -1,0 +1,73 @@
+"""Table 3 at the size of a test."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from graphscore.experiments import find_experiment
+from graphscore.experiments.ablation import SETS, VARIANTS, _order, network
+
+
+def test_every_cell_has_losses_of_every_seed(record):
+    results = record("ablation")["results"]
+    assert tuple(result["dataset"] for result in results) == SETS
+    for result in results:
+        assert [cell["variant"] for cell in result["variants"]] == list(VARIANTS)
+        for cell in result["variants"]:
+            for split in ("train", "test"):
+                values = [seed[split]["summed"] for seed in cell["per_seed"]]
+                assert len(values) == 1
+                assert cell[split]["summed"]["mean"] == pytest.approx(values[0])
+                # Hardly trained: about the loss of a network that answers zero.
+                assert 0.5 < cell[split]["per_pair"]["mean"] < 1.5
+
+
+def test_networks_differ_in_nothing_else(context):
+    here = context()
+    assert network(here, "both").channels == here.sizes.network["channels"]
+    for variant, (learnable, multi) in VARIANTS.items():
+        settings = network(here, variant)
+        assert settings.learnable_adjacency == learnable
+        assert settings.complement_channel == multi
+        assert (max(settings.channels) > 1) == multi
+        assert settings.features == network(here, "both").features
+
+
+def test_the_section_has_both_sets_and_the_published_losses(record):
+    text = find_experiment("ablation").markdown(record("ablation"))
+    assert text.startswith("## Ablation (Table 3)\n")
+    for words in (*SETS, "train loss", "| 140 |", "| 96 |", "comparisons of the published table"):
+        assert words in text
+
+
+def cells(**losses):
+    return [
+        {
+            "variant": variant,
+            "per_seed": [{"train": {"summed": v}, "test": {"summed": v}} for v in values],
+            "train": {"summed": {"mean": sum(values) / len(values)}},
+            "test": {"summed": {"mean": sum(values) / len(values)}},
+        }
+        for variant, values in losses.items()
+    ]
+
+
+def test_the_order_of_the_paper_is_checked(record):
+    right = _order(cells(none=[4, 4], learnable=[3, 3], channels=[2, 3], both=[1, 1]))
+    assert all(one["holds"] and one["seeds_that_agree"] == 2 for one in right)
+    wrong = _order(cells(none=[4, 4], learnable=[3, 5], channels=[5, 5], both=[1, 1]))
+    failed = {(one["split"], one["better"], one["worse"]) for one in wrong if not one["holds"]}
+    pairs = {("learnable", "none"), ("channels", "none")}
+    assert failed == {(split, *pair) for split in ("train", "test") for pair in pairs}
+
+
+def test_a_wrong_order_is_said(record):
+    changed = copy.deepcopy(record("ablation"))
+    for result in changed["results"]:
+        for one in result["order"]:
+            one["holds"] = one["better"] == "both"
+    text = find_experiment("ablation").markdown(changed)
+    assert "4 of 8 comparisons" in text
+    assert "train: learnable not under none" in text

@@ -1,0 +1,101 @@
+"""Experiments by name; parts computed apart give the same record as one run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from graphscore.errors import SettingsError, StoppedError
+from graphscore.experiments import TITLES, Experiment, find_experiment, work_folder, write_record
+from graphscore.experiments.registry import _common
+
+
+def small(computed):
+    """An experiment of three parts that tells what it computes."""
+
+    def compute(context, key):
+        computed.append(key)
+        return {"value": int(key[-1]) * 2}
+
+    return Experiment(
+        "generation",
+        keys=lambda context: ["part-1", "part-2", "other-3"],
+        settings=lambda context: {"factor": 2},
+        compute=compute,
+        assemble=lambda context, parts: {key: part["value"] for key, part in parts.items()},
+        tables=lambda record: [],
+        markdown=lambda record: "",
+    )
+
+
+def timeless(record):
+    """A record without what differs from run to run."""
+    return {key: value for key, value in record.items() if key != "seconds"}
+
+
+def test_every_name_leads_to_an_experiment():
+    for name in TITLES:
+        experiment = find_experiment(name)
+        assert experiment.name == name
+        assert experiment.title == TITLES[name]
+
+
+def test_an_unknown_name_gets_a_suggestion():
+    with pytest.raises(SettingsError, match=r"'generaton'.*Did you mean 'generation'"):
+        find_experiment("generaton")
+    with pytest.raises(SettingsError, match=r"Known: generation"):
+        find_experiment("xyz")
+
+
+def test_a_record_says_how_it_came_about(context):
+    record = small([]).run(context(seeds=2))
+    assert record["results"] == {"part-1": 2, "part-2": 4, "other-3": 6}
+    assert record["seeds"] == [0, 1]
+    assert record["scale"] == "tiny"
+    assert record["settings"] == {"factor": 2}
+    assert record["provenance"]["device"] == "CPU"
+    assert record["seconds"] >= 0
+
+
+def test_an_interrupted_run_computes_only_what_is_missing(context):
+    computed: list[str] = []
+    stop = context(should_stop=lambda: len(computed) == 2)
+    with pytest.raises(StoppedError):
+        small(computed).run(stop)
+    assert computed == ["part-1", "part-2"]
+    record = small(computed).run(context())
+    assert computed == ["part-1", "part-2", "other-3"]
+    assert timeless(record) == timeless(small([]).run(context("whole")))
+    small(computed).run(context())
+    assert len(computed) == 3
+
+
+def test_parts_apart_give_the_record_of_one_run(context):
+    computed: list[str] = []
+    experiment = small(computed)
+    experiment.run_parts(context(), experiment.matching(context(), ["other*"]))
+    experiment.run_parts(context(), experiment.matching(context(), ["part-2", "part-?"]))
+    assert computed == ["other-3", "part-1", "part-2"]
+    record = experiment.run(context())
+    assert len(computed) == 3
+    assert timeless(record) == timeless(small([]).run(context("whole")))
+
+
+def test_an_unknown_part_is_named(context):
+    with pytest.raises(SettingsError, match=r"no part 'part-9'.*part-1, part-2, other-3"):
+        small([]).matching(context(), ["part-1", "part-9"])
+
+
+def test_provenance_of_several_machines():
+    both = [{"device": "CPU", "torch": "2"}, {"device": "H200", "torch": "2"}]
+    assert _common(both) == {"device": ["CPU", "H200"], "torch": "2"}
+
+
+def test_only_the_full_scale_has_the_plain_name(tmp_path):
+    full = write_record({"experiment": "generation", "scale": "full"}, tmp_path)
+    quick = write_record({"experiment": "generation", "scale": "quick"}, tmp_path)
+    assert full.name == "generation.json"
+    assert quick.name == "generation_quick.json"
+    assert json.loads(full.read_text())["scale"] == "full"
+    assert work_folder(tmp_path, "generation", "quick") == tmp_path / "work" / "generation_quick"

@@ -1,0 +1,66 @@
+"""Sample figures at the size of a test."""
+
+from __future__ import annotations
+
+import networkx as nx
+import pytest
+
+from graphscore.datasets import load_dataset
+from graphscore.experiments import find_experiment
+from graphscore.experiments.samples import SETS, is_lobster
+
+
+def test_sets_without_files_are_left_out_and_named(record):
+    results = {result["dataset"]: result for result in record("samples")["results"]}
+    assert tuple(results) == tuple(SETS)
+    assert "GRAPHSCORE_DATA" in results["protein"]["skipped"]
+    assert all("skipped" not in results[name] for name in SETS if name != "protein")
+    text = find_experiment("samples").markdown(record("samples"))
+    assert "Protein was left out" in text
+    assert "samples_protein.png" not in text
+
+
+def test_lobsters_are_counted(record):
+    lobster = next(r for r in record("samples")["results"] if r["dataset"] == "lobster")
+    assert lobster["training_valid"] == 1
+    assert 0 <= lobster["valid"] <= lobster["trees"] <= 1
+
+
+def test_a_trajectory_goes_from_noise_to_the_last_level(record):
+    trajectory = record("samples")["results"][0]["trajectory"]
+    assert trajectory["stages"][0] == "noise"
+    assert trajectory["stages"][-1] == "σ = 0.1"
+    for one in trajectory["graphs"]:
+        assert len(one["states"]) == len(trajectory["stages"])
+        assert all(len(state) == one["nodes"] * (one["nodes"] - 1) / 2 for state in one["states"])
+        # A folded normal.
+        assert min(one["states"][0]) >= 0
+
+
+def spider(legs, length):
+    graph = nx.Graph()
+    for leg in range(legs):
+        nx.add_path(graph, [0, *(1 + leg * length + i for i in range(length))])
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("graph", "valid"),
+    [
+        (nx.empty_graph(0), False),
+        (nx.empty_graph(1), True),
+        (nx.empty_graph(2), False),
+        (nx.path_graph(10), True),
+        (nx.star_graph(9), True),
+        (spider(3, 2), True),
+        (spider(3, 3), False),
+        (nx.cycle_graph(10), False),
+        (nx.disjoint_union(nx.path_graph(5), nx.path_graph(5)), False),
+    ],
+)
+def test_lobsters(graph, valid):
+    assert is_lobster(graph) is valid
+
+
+def test_the_dataset_holds_lobsters_only():
+    assert all(is_lobster(graph) for graph in load_dataset("lobster").graphs)
