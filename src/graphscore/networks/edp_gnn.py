@@ -6,7 +6,7 @@ last: there are few channels, and processors work best along long rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -134,8 +134,7 @@ class MessageLinear(ConditionalLinear):
 class MultiChannelGNN(nn.Module):
     """M steps of GIN message passing over C adjacency channels at once (section 3.4.1).
 
-    Step m sums A_c Z + (1 + epsilon_m) Z, which is (A_c + (1 + epsilon_m) I) Z: the messages of all
-    steps, those to oneself included, are made in one operation.
+    Step m sums A_c Z + (1 + epsilon_m) Z, which is (A_c + (1 + epsilon_m) I) Z.
     """
 
     def __init__(
@@ -169,14 +168,26 @@ class MultiChannelGNN(nn.Module):
             for _ in range(steps if summed else 0)
         )
 
+    def _messages(self, adjs: Tensor) -> Iterator[Tensor]:
+        """A_c + (1 + epsilon_m) I of each step, (B,N,N*C); to be used before the next is taken."""
+        channels, nodes = adjs.shape[1:3]
+        weights = 1 + self.epsilon
+        if not torch.is_grad_enabled():
+            # One copy, of which only the diagonal changes.
+            messages = adjs.permute(0, 2, 3, 1).clone(memory_format=torch.contiguous_format)
+            to_oneself = messages.diagonal(dim1=1, dim2=2)
+            for weight in weights:
+                to_oneself.copy_(weight)
+                yield messages.flatten(2)
+            return
+        identity = torch.eye(nodes, dtype=adjs.dtype, device=adjs.device)
+        identity = identity.unsqueeze(2).expand(-1, -1, channels).flatten(1)
+        to_others = adjs.permute(0, 2, 3, 1).flatten(2)
+        yield from torch.addcmul(to_others, identity, weights.view(-1, 1, 1, 1)).unbind(0)
+
     def forward(self, adjs: Tensor, z: Tensor, conditioning: Conditioning) -> Tensor:
         """Return node features (B,N,width_out) from adjs (B,C,N,N) and z (B,N,F)."""
-        channels, nodes = adjs.shape[1:3]
-        to_others = adjs.permute(0, 2, 3, 1).flatten(2)
-        to_oneself = torch.eye(nodes, dtype=adjs.dtype, device=adjs.device)
-        to_oneself = to_oneself.unsqueeze(2).expand(-1, -1, channels).flatten(1)
-        weights = (1 + self.epsilon).view(-1, 1, 1, 1)
-        messages = torch.addcmul(to_others, to_oneself, weights).unbind(0)
+        messages = self._messages(adjs)
         outputs = []
         for first, second, received in zip(self.first, self.second, messages):
             hidden = self.activation(first(received, z, conditioning))
