@@ -33,7 +33,7 @@ def demo(
     accelerate: Literal["auto", "off"] = "auto",
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Train EDP-GNN on Community-small, sample 64 graphs and judge them; about 5 minutes.
+    """Train EDP-GNN on Community-small, sample 64 graphs and judge them; about 4 minutes.
 
     Then samples the Community-small model that comes with the package, which was trained for
     longer, and shows both. Writes OUT with the run, samples.g6, shipped.g6, metrics.json and
