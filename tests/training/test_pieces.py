@@ -92,7 +92,7 @@ def test_pieces_have_the_gradient_of_the_whole(piece, features):
     loss.total.backward()
     expected = gradients(trainer)
     perturbed = perturb_batch(batch, levels, generator=torch.Generator().manual_seed(3))
-    numbers = trainer._backward(perturbed, piece)
+    numbers = trainer._add_up(perturbed, Piece(slice(0, 10), 7).cut(piece))
     assert_close(gradients(trainer), expected)
     per_level = loss.per_level.detach()
     assert_close(list(numbers), [loss.per_pair.mean(), *per_level])
@@ -130,7 +130,7 @@ def test_groups_have_the_gradient_of_the_padded_batch(cuts, fitting, features):
     trainer._pieces._pairs = fitting * 49
     levels = torch.tensor(SIGMAS, dtype=torch.float64)
     perturbed = perturb_batch(batch, levels, generator=torch.Generator().manual_seed(3))
-    expected = [trainer._backward(perturbed, 10), *gradients(trainer)]
+    expected = [trainer._add_up(perturbed, [Piece(slice(0, 10), 7)]), *gradients(trainer)]
     ends = [0, *cuts, 10]
     groups = [Piece(slice(a, b), widths[b - 1]) for a, b in pairwise(ends)]
     found = [trainer._add_up(perturbed, trainer._pieces.cut(groups)), *gradients(trainer)]
@@ -309,7 +309,7 @@ def test_the_largest_group_is_that_with_most_pairs():
     """Not that with most graphs."""
     pieces = Pieces(torch.nn.Linear(1, 1), torch.device("cpu"))
     with pytest.warns(GraphscoreNotice, match="2 perturbed graphs padded to 7 nodes"):
-        pieces.shrink_largest([Piece(slice(0, 6), 3), Piece(slice(6, 8), 7)])
+        pieces.shrink([Piece(slice(0, 6), 3), Piece(slice(6, 8), 7)])
     assert pieces.size(2, 7) == 1
     assert pieces.size(6, 3) == 5
 
@@ -451,7 +451,7 @@ def test_what_was_learnt_is_not_planned_again(monkeypatch):
     """A trainer that stopped and goes on keeps the pieces that were found to fit."""
     trainer, _ = plan(memory_for(6), monkeypatch)
     with pytest.warns(GraphscoreNotice):
-        trainer._pieces.shrink(8, 7)
+        trainer._pieces.shrink([Piece(slice(0, 8), 7)])
     trainer._plan()
     assert trainer._pieces.size(8, 7) == 3
 
@@ -568,10 +568,10 @@ def test_the_largest_of_what_was_tried_is_halved():
     groups = [Piece(slice(0, 100), 10), Piece(slice(100, 102), 60)]
     pieces._pairs = 4000
     with pytest.warns(GraphscoreNotice, match="10 nodes"):
-        pieces.shrink_largest(groups)
+        pieces.shrink(groups)
     assert max(len(piece) * piece.nodes**2 for piece in pieces.cut(groups)) == 60**2
     with pytest.warns(GraphscoreNotice, match="one graph padded to 60 nodes"):
-        pieces.shrink_largest(groups)
+        pieces.shrink(groups)
     assert network.recompute_layers
 
 

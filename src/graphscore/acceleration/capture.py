@@ -37,8 +37,10 @@ def captured(
         with torch.cuda.graph(graph, stream=stream):
             step()
     finally:
-        # Also after a failure, since what was started before it may still be running.
-        torch.cuda.current_stream().wait_stream(stream)
-        undo()
-        generator.set_state(state)
+        try:
+            # Also after a failure, since what was started before it may still be running.
+            torch.cuda.current_stream().wait_stream(stream)
+        finally:
+            undo()
+            generator.set_state(state)
     return graph.replay

@@ -14,6 +14,7 @@ from graphscore.seeding import reseed
 from graphscore.training import Trainer
 from graphscore.training.memory import free_memory, is_out_of_memory
 from graphscore.training.objective import perturb_batch
+from graphscore.training.pieces import Piece
 
 
 class CapturedTrainer(Trainer):
@@ -37,24 +38,24 @@ class CapturedTrainer(Trainer):
         self._records = True
 
     def _train_step(self) -> Tensor:
-        items = len(self._chosen) * len(self._sigmas)
-        if not self._records or self._pieces.size(items, self.data.max_nodes) < items:
+        whole = Piece(slice(0, len(self._chosen) * len(self._sigmas)), self.data.max_nodes)
+        if not self._records or self._pieces.cut([whole]) != [whole]:
             return super()._train_step()
         self._chosen.copy_(self._indices(self.step))
         self._schedule(self.step)
         reseed(self._generator, self.seed, "noise", self.step)
         if self._replay is None:
-            self._replay = self._recorded(items)
+            self._replay = self._recorded(whole)
         if self._replay is None:
             return super()._train_step()
         self._replay()
         self.step += 1
         return self._numbers.clone()
 
-    def _recorded(self, items: int) -> Callable[[], None] | None:
+    def _recorded(self, whole: Piece) -> Callable[[], None] | None:
         """Record a step; None, with a notice, if it does not fit in memory or does not work."""
         try:
-            return self._record_step(items)
+            return self._record_step(whole)
         except RuntimeError as error:
             self._records = is_out_of_memory(error)
             if not self._records:
@@ -62,14 +63,14 @@ class CapturedTrainer(Trainer):
         # Behind the handler, because until it ends the error keeps alive what did not fit.
         free_memory(self.device)
         if self._records:
-            self._pieces.shrink(items, self.data.max_nodes)
+            self._pieces.shrink([whole])
         return None
 
-    def _record_step(self, items: int) -> Callable[[], None]:
+    def _record_step(self, whole: Piece) -> Callable[[], None]:
         def step() -> None:
             batch = self.data[self._chosen]
             perturbed = perturb_batch(batch, self._sigmas, generator=self._generator)
-            numbers = self._backward(perturbed, items)
+            numbers = self._add_up(perturbed, [whole])
             norm = self._apply()
             self._numbers.copy_(torch.cat([norm.view(1), numbers]))
 

@@ -15,10 +15,11 @@ from torch import Tensor, nn
 
 from graphscore.algorithms.evaluation import edge_logits
 from graphscore.algorithms.tasks import Problems, Task
-from graphscore.errors import CheckpointError, SettingsError, TrainingError
+from graphscore.errors import SettingsError, TrainingError
 from graphscore.seeding import torch_generator
 from graphscore.settings import Settings
 from graphscore.training.moving_average import MovingAverage
+from graphscore.training.training_state import restore_training_state, training_state
 
 
 class LearningSettings(Settings):
@@ -316,11 +317,7 @@ class EdgeLearner:
 
     def state(self) -> dict[str, Tensor]:
         """Return everything that continues this training, by name."""
-        tensors = {f"model.{k}": v for k, v in self.network.state_dict().items()}
-        tensors |= {f"average.{k}": v for k, v in self.average.state_dict().items()}
-        for index, values in self._optimiser.state_dict()["state"].items():
-            tensors |= {f"adam.{index}.{k}": torch.as_tensor(v) for k, v in values.items()}
-        return tensors
+        return training_state(self.network, self.average, self._optimiser)
 
     def restore(self, tensors: dict[str, Tensor], *, step: int, seconds: float) -> None:
         """Continue from what `state` returned at `step`.
@@ -328,29 +325,7 @@ class EdgeLearner:
         Raises:
             CheckpointError: the tensors are not those of this network.
         """
-        parts: dict[str, dict[str, Tensor]] = {"model": {}, "average": {}, "adam": {}}
-        for name, tensor in tensors.items():
-            part, _, rest = name.partition(".")
-            parts.setdefault(part, {})[rest] = tensor
-        adam: dict[int, dict[str, Tensor]] = {}
-        try:
-            for name, tensor in parts["adam"].items():
-                index, _, key = name.partition(".")
-                adam.setdefault(int(index), {})[key] = tensor
-            if step and not adam:
-                raise KeyError("the optimiser's state is missing")
-            self.network.load_state_dict(parts["model"])
-            self.average.load_state_dict(parts["average"])
-            groups = self._optimiser.state_dict()["param_groups"]
-            # Adam keeps the tensors it is given, and the caller's must not change with training.
-            self._optimiser.load_state_dict(copy.deepcopy({"state": adam, "param_groups": groups}))
-            for group in self._optimiser.param_groups:
-                group["lr"] = self._rate  # and not the copy that loading made
-        except (KeyError, RuntimeError, ValueError) as error:
-            raise CheckpointError(
-                f"the checkpoint does not fit this network: {error}. "
-                "Continue with the settings it was started with."
-            ) from None
+        restore_training_state(tensors, self.network, self.average, self._optimiser, step=step)
         # The optimiser's state has moved to new tensors.
         self._replay = None
         self.step, self.seconds = step, seconds

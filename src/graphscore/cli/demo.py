@@ -35,10 +35,9 @@ def demo(
 ) -> int:
     """Train EDP-GNN on Community-small, sample 64 graphs and judge them; about 4 minutes.
 
-    Then samples the Community-small model that comes with the package, which was trained for
-    longer, and shows both. Writes OUT with the run, samples.g6, shipped.g6, metrics.json and
-    samples.png. A demo that was interrupted goes on where it stopped; a finished one is sampled
-    again.
+    Writes OUT with the run, samples.g6, metrics.json and samples.png. If a Community-small model
+    comes with the package, it is sampled too (shipped.g6) and shown beside. A demo that was
+    interrupted goes on where it stopped; a finished one is sampled again.
 
     Parameters
     ----------

@@ -103,24 +103,7 @@ class Pieces:
         if not fitting:
             self._recompute(largest.max_nodes)
 
-    def shrink(self, items: int, nodes: int) -> None:
-        """Choose smaller pieces after those of a batch did not fit.
-
-        Raises:
-            TrainingError: there are none.
-        """
-        size = self.size(items, nodes)
-        if size > 1:
-            self._pairs = size // 2 * nodes**2
-            self._announce(items, size // 2, nodes, f"did not fit in memory {size} at a time")
-        elif not self._recompute(nodes):
-            raise TrainingError(
-                f"one graph padded to {nodes} nodes does not fit in the memory of {self._device}, "
-                "not even alone. Leave out the largest graphs, use a smaller network "
-                "(network.edge_width, network.channels), or a device with more memory."
-            )
-
-    def shrink_largest(self, groups: Sequence[Piece]) -> None:
+    def shrink(self, groups: Sequence[Piece]) -> None:
         """Choose smaller pieces after those that `cut` made of the groups did not fit.
 
         Raises:
@@ -128,7 +111,17 @@ class Pieces:
         """
         # Of what was tried at a time, and not of the groups, which may be in many pieces already.
         largest = max(groups, key=lambda g: self.size(len(g), g.nodes) * g.nodes**2)
-        self.shrink(len(largest), largest.nodes)
+        nodes, size = largest.nodes, self.size(len(largest), largest.nodes)
+        if size > 1:
+            self._pairs = size // 2 * nodes**2
+            reason = f"did not fit in memory {size} at a time"
+            self._announce(len(largest), size // 2, nodes, reason)
+        elif not self._recompute(nodes):
+            raise TrainingError(
+                f"one graph padded to {nodes} nodes does not fit in the memory of {self._device}, "
+                "not even alone. Leave out the largest graphs, use a smaller network "
+                "(network.edge_width, network.channels), or a device with more memory."
+            )
 
     def _bytes_per_pair(self, largest: GraphBatch) -> float:
         """Bytes kept for the gradient, measured on a part that is sure to fit."""

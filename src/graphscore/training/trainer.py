@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from graphscore.errors import CheckpointError, GraphDataError, TrainingError
+from graphscore.errors import GraphDataError, TrainingError
 from graphscore.graphs.batch import GraphBatch
 from graphscore.seeding import torch_generator
 from graphscore.settings import Settings
@@ -24,6 +23,7 @@ from graphscore.training.moving_average import MovingAverage
 from graphscore.training.objective import PerturbedBatch, ScoreNetwork, perturb_batch
 from graphscore.training.pieces import Piece, Pieces
 from graphscore.training.readout import ReadOut
+from graphscore.training.training_state import restore_training_state, training_state
 
 OVERHEAD = {"cpu": 10_000, "cuda": 500_000}
 """Pairs of nodes whose computation takes as long as starting one more group of graphs does."""
@@ -194,7 +194,7 @@ class Trainer:
             free_memory(self.device)
             for buffer, before in statistics:
                 buffer.copy_(before)
-            self._pieces.shrink_largest(groups)
+            self._pieces.shrink(groups)
 
     def _groups(self, perturbed: PerturbedBatch) -> list[Piece]:
         """Those of the perturbed graphs that are computed together, if they fit."""
@@ -217,11 +217,6 @@ class Trainer:
             f"{len(self._sigmas)} noise levels does not fit in the memory of {self.device}. Use a "
             "smaller batch_size or leave out the largest graphs."
         )
-
-    def _backward(self, perturbed: PerturbedBatch, piece: int) -> Tensor:
-        """`_add_up` with all graphs as wide as the batch, `piece` of them at a time."""
-        whole = Piece(slice(0, len(perturbed)), perturbed.max_nodes)
-        return self._add_up(perturbed, whole.cut(piece))
 
     def _add_up(self, perturbed: PerturbedBatch, pieces: Sequence[Piece]) -> Tensor:
         """Set the gradient, the sum of that of the pieces; returns as `_gradients`."""
@@ -333,10 +328,7 @@ class Trainer:
         Raises:
             TrainingError: it is not finite. The record that would tell may still be underway.
         """
-        tensors = {f"model.{k}": v for k, v in self.network.state_dict().items()}
-        tensors |= {f"average.{k}": v for k, v in self.average.state_dict().items()}
-        for index, values in self._optimiser.state_dict()["state"].items():
-            tensors |= {f"adam.{index}.{k}": torch.as_tensor(v) for k, v in values.items()}
+        tensors = training_state(self.network, self.average, self._optimiser)
         # Counters may live elsewhere.
         here = [t for t in tensors.values() if t.device.type == self.device.type]
         floating = [tensor for tensor in here if tensor.is_floating_point()]
@@ -354,28 +346,5 @@ class Trainer:
         Raises:
             CheckpointError: the tensors are not those of this network.
         """
-        parts: dict[str, dict[str, Tensor]] = {"model": {}, "average": {}, "adam": {}}
-        for name, tensor in tensors.items():
-            part, _, rest = name.partition(".")
-            parts.setdefault(part, {})[rest] = tensor
-        adam: dict[int, dict[str, Tensor]] = {}
-        try:
-            for name, tensor in parts["adam"].items():
-                index, _, key = name.partition(".")
-                adam.setdefault(int(index), {})[key] = tensor
-            if step and not adam:
-                raise KeyError("the optimiser's state is missing")
-            self.network.load_state_dict(parts["model"])
-            self.average.load_state_dict(parts["average"])
-            groups = self._optimiser.state_dict()["param_groups"]
-            # Adam keeps the tensors it is given, and the caller's must not change with training.
-            state = copy.deepcopy({"state": adam, "param_groups": groups})
-            self._optimiser.load_state_dict(state)
-            for group in self._optimiser.param_groups:
-                group["lr"] = self._rate  # and not the copy that loading made
-        except (KeyError, RuntimeError, ValueError) as error:
-            raise CheckpointError(
-                f"the checkpoint does not fit this network: {error}. "
-                "Continue with the settings it was started with."
-            ) from None
+        restore_training_state(tensors, self.network, self.average, self._optimiser, step=step)
         self.step, self.seconds = step, seconds
