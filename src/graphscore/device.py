@@ -33,7 +33,7 @@ def resolve_device(name: str = "auto") -> torch.device:
         ) from None
     if device.type == "cpu":
         _keep_freed_memory()
-    if device.type == "cuda":
+    if device.type == "cuda" and device.index is not None:
         # Streams and kernels go to the current device, whatever device their tensors are on.
         torch.cuda.set_device(device)
     return device

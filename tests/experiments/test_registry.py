@@ -44,7 +44,7 @@ def test_every_name_leads_to_an_experiment():
 def test_an_unknown_name_gets_a_suggestion():
     with pytest.raises(SettingsError, match=r"'generaton'.*Did you mean 'generation'"):
         find_experiment("generaton")
-    with pytest.raises(SettingsError, match=r"Known: generation"):
+    with pytest.raises(SettingsError, match=r"Known: training, generation"):
         find_experiment("xyz")
 
 

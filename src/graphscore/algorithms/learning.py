@@ -37,7 +37,7 @@ class LearningSettings(Settings):
     """Optimiser steps in all; either this or `seconds` is set."""
     seconds: float | None = Field(default=None, gt=0)
     """Training time in all, problems included."""
-    batch_size: int = Field(default=512, ge=1)
+    batch_size: int = Field(default=256, ge=1)
     """Graphs per step."""
     batches_at_once: int = Field(default=64, ge=1)
     """Steps whose graphs are drawn and solved together, which keeps a fast device busy."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 
 TITLES = {
+    "training": "How long and how wide to train, chosen on validation graphs",
     "generation": "Table 2: MMD of samples, beside published rows and floors",
     "ablation": "Table 3: learnable adjacency and several channels, train and test loss",
     "algorithms": "Table 1: learning graph algorithms edge by edge",
