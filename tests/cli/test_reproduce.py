@@ -111,7 +111,7 @@ def test_the_list(place, call):
     [
         ([], ["--list"]),
         (["generaton"], ["'generaton'", "Did you mean 'generation'"]),
-        (["xyz"], ["'xyz'", "Known: generation"]),
+        (["xyz"], ["'xyz'", "Known: training, generation"]),
         (["generation", "--seeds", "0"], ["--seeds 0", "at least 1"]),
         (["generation", "--seeds", "many"], ["--seeds", "many"]),
         (["generation", "--scale", "huge"], ["--scale", "'huge'", "full", "quick"]),

@@ -41,9 +41,9 @@ class LearningSettings(Settings):
     """Graphs per step."""
     batches_at_once: int = Field(default=64, ge=1)
     """Steps whose graphs are drawn and solved together, which keeps a fast device busy."""
-    learning_rate: float = Field(default=2e-3, gt=0)
+    learning_rate: float = Field(default=7e-4, gt=0)
     """Adam's learning rate after the warm-up."""
-    final_learning_rate: float = Field(default=2e-6, gt=0)
+    final_learning_rate: float = Field(default=1e-6, gt=0)
     """Learning rate at the end; it falls on a cosine."""
     warmup_steps: int = Field(default=200, ge=0)
     """Steps over which the learning rate rises from zero."""

@@ -222,11 +222,16 @@ class Context:
             )
         return generator
 
-    def defaults(self) -> dict[str, Any]:
-        """Settings of a generator at this scale, as `fit` uses them where none are given."""
+    def defaults(self, *, long: bool = False) -> dict[str, Any]:
+        """Settings of a generator at this scale, as `fit` uses them where none are given.
+
+        Args:
+            long: train as long as models are whose samples are judged.
+        """
+        steps = {"steps": self.sizes.long_steps} if long else {}
         return {
             "network": dict(self.sizes.network),
-            "training": dict(self.sizes.training),
+            "training": dict(self.sizes.training) | steps,
             "sampling": dict(self.sizes.sampling),
         }
 

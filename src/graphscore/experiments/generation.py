@@ -77,7 +77,7 @@ def _key(name: str, seed: int) -> str:
 def settings(context: Context) -> Record:
     sizes = context.sizes
     return {
-        **context.defaults(),
+        **context.defaults(long=True),
         "samples": sizes.samples,
         "step_sizes": sizes.step_sizes,
         "noise_scales": sizes.noise_scales,
@@ -122,9 +122,9 @@ def _floor(name: str, draws: int, many: int) -> Record:
 
 def _trained(context: Context, key: str, name: str, seed: int) -> Record:
     data, sizes = load_dataset(name), context.sizes
-    generator = context.fit(key, data.train, source=name, seed=seed)
+    generator = context.fit(key, data.train, source=name, seed=seed, **context.defaults(long=True))
     started = time.perf_counter()
-    selection = choose_sampling(context, generator, data.val, seed=seed)
+    selection = choose_sampling(sizes, generator, data.val, seed=seed)
     selected = time.perf_counter()
     samples = generator.sample(sizes.samples, seed=derive_seed(seed, "generation", name))
     sampled = time.perf_counter()

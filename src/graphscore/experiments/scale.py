@@ -16,6 +16,8 @@ class Scale:
     Attributes:
         name: what `Context` takes.
         training: settings of training that differ from the defaults.
+        long_steps: training steps of models whose samples are judged; the experiment "training"
+            is where this number comes from.
         sampling: settings of sampling that differ from the defaults.
         network: settings of the network that differ from the defaults.
         samples: graphs drawn for a verdict.
@@ -29,6 +31,7 @@ class Scale:
 
     name: str
     training: Mapping[str, Any] = field(default_factory=dict)
+    long_steps: int = 20_000
     sampling: Mapping[str, Any] = field(default_factory=dict)
     network: Mapping[str, Any] = field(default_factory=dict)
     samples: int = 1024
@@ -48,6 +51,7 @@ SCALES = {
         Scale(
             "quick",
             training={"steps": 150, "batch_size": 16},
+            long_steps=150,
             sampling={"steps_per_level": 60, "step_size": 1e-2},
             samples=64,
             step_sizes=(2e-2, 1e-2),
@@ -61,6 +65,7 @@ SCALES = {
         Scale(
             "tiny",
             training={"steps": 2, "batch_size": 4, "log_every": 1},
+            long_steps=3,
             sampling={"steps_per_level": 1},
             network={"channels": (2,), "message_steps": 1, "features": 4, "edge_width": 4},
             samples=50,

@@ -7,14 +7,15 @@ from typing import Any
 
 import networkx as nx
 
-from graphscore.experiments.context import Context, Record
+from graphscore.experiments.context import Record
+from graphscore.experiments.scale import Scale
 from graphscore.generator import GraphGenerator
 from graphscore.sampling import langevin_grid
 from graphscore.seeding import derive_seed
 
 
 def choose_sampling(
-    context: Context,
+    sizes: Scale,
     generator: GraphGenerator,
     validation: Sequence[nx.Graph[Any]],
     *,
@@ -26,7 +27,6 @@ def choose_sampling(
         "sampling", the settings from now on; "validation_average", their MMD; "trials", every pair
         with its MMD, None where sampling failed.
     """
-    sizes = context.sizes
     grid = langevin_grid(generator.settings.sampling, sizes.step_sizes, sizes.noise_scales)
     selection = generator.select_sampling(
         validation,
