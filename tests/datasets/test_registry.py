@@ -5,17 +5,36 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from functools import cache
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
 
-from graphscore.datasets import Dataset, list_datasets, load_dataset, sample_community
+from graphscore.datasets import (
+    Dataset,
+    list_datasets,
+    load_dataset,
+    sample_community,
+    sample_planar,
+    sample_sbm,
+    sample_tree,
+)
 from graphscore.errors import DatasetError
 
 OFFLINE = [info.name for info in list_datasets() if not info.needs_download]
 SEEDED = [info.name for info in list_datasets() if info.seeded]
+
+
+HELD_OUT = [info.name for info in list_datasets() if info.validation_held_out]
+FIXED = [name for name in OFFLINE if name not in SEEDED]
+
+
+@cache
+def standard(name: str) -> Dataset:
+    """A dataset that no test changes; some take a moment to make."""
+    return load_dataset(name)
 
 
 def edge_lists(graphs: list[nx.Graph[Any]]) -> list[tuple[int, list[tuple[int, int]]]]:
@@ -27,14 +46,21 @@ def test_names() -> None:
         "community-small",
         "community-small-released",
         "ego-small",
+        "grid",
         "lobster",
+        "planar",
+        "planar-spectre",
         "protein",
+        "sbm",
+        "sbm-spectre",
+        "tree",
+        "tree-spectre",
     ]
 
 
 @pytest.mark.parametrize("name", OFFLINE)
 def test_graphs_are_as_described(name: str) -> None:
-    data = load_dataset(name)
+    data = standard(name)
     (described,) = [info for info in list_datasets() if info.name == name]
     assert data.info == described  # holds at the default seed, also for the number of graphs
     assert len(data) == len(data.graphs) == described.num_graphs
@@ -47,23 +73,30 @@ def test_graphs_are_as_described(name: str) -> None:
 
 @pytest.mark.parametrize("name", OFFLINE)
 def test_splits(name: str) -> None:
-    data = load_dataset(name)
+    data = standard(name)
     assert len(data.test) == len(data) // 5
+    assert len(data.val) == 32
     # Compared by identity: equal graphs occur more than once in these sets.
     ids = [id(graph) for graph in data.graphs]
-    assert [id(graph) for graph in data.test + data.train] == ids
-    assert [id(graph) for graph in data.val] == [id(graph) for graph in data.train[:32]]
-    assert len(data.val) == 32
+    parts = [data.test, data.val, data.train] if name in HELD_OUT else [data.test, data.train]
+    assert [id(graph) for part in parts for graph in part] == ids
+    if name not in HELD_OUT:
+        assert [id(graph) for graph in data.val] == [id(graph) for graph in data.train[:32]]
     for split in ("train", "val", "test"):
         assert data.split(split) == getattr(data, split)
 
 
+def test_where_validation_is_held_out() -> None:
+    families = ("planar", "sbm", "tree")
+    assert set(HELD_OUT) == {*families, *(f"{name}-spectre" for name in families)}
+
+
 def test_published_split_sizes() -> None:
-    sizes = {
-        name: (len(load_dataset(name).train), len(load_dataset(name).test)) for name in OFFLINE
-    }
+    sizes = {name: (len(standard(name).train), len(standard(name).test)) for name in OFFLINE}
     assert sizes["ego-small"] == (160, 40)
     assert sizes["community-small"] == sizes["community-small-released"] == (80, 20)
+    assert sizes["grid"] == (80, 20)
+    assert {sizes[name] for name in HELD_OUT} == {(128, 40)}
 
 
 def test_unknown_split() -> None:
@@ -95,7 +128,7 @@ def test_unknown_name_without_a_neighbour() -> None:
     assert "Did you mean" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", OFFLINE)
+@pytest.mark.parametrize("name", SEEDED)
 def test_same_seed_same_graphs_and_fresh_objects(name: str) -> None:
     first, second = load_dataset(name, seed=3), load_dataset(name, seed=3)
     assert edge_lists(first.graphs) == edge_lists(second.graphs)
@@ -109,9 +142,12 @@ def test_other_seed_other_graphs(name: str) -> None:
     assert edge_lists(one) != edge_lists(other)
 
 
-def test_fixed_sets_ignore_the_seed() -> None:
-    one, other = load_dataset("ego-small", seed=1).graphs, load_dataset("ego-small", seed=2).graphs
-    assert edge_lists(one) == edge_lists(other)
+@pytest.mark.parametrize("name", FIXED)
+def test_fixed_sets_ignore_the_seed_and_are_fresh_objects(name: str) -> None:
+    graphs = load_dataset(name, seed=1).graphs
+    assert edge_lists(graphs) == edge_lists(standard(name).graphs)
+    graphs[0].clear()
+    assert len(standard(name).graphs[0]) > 0
 
 
 @pytest.mark.parametrize("name", OFFLINE)
@@ -119,6 +155,8 @@ def test_global_random_state_is_untouched(name: str) -> None:
     before = random.getstate(), np.random.get_state()  # noqa: NPY002
     load_dataset(name)
     sample_community(2, released=True)
+    for sample in (sample_planar, sample_sbm, sample_tree):
+        sample(2)
     after = random.getstate(), np.random.get_state()  # noqa: NPY002
     assert before[0] == after[0]
     assert all(np.array_equal(a, b) for a, b in zip(before[1], after[1]))
@@ -134,6 +172,19 @@ def test_global_seed_has_no_influence(name: str) -> None:
         assert edge_lists(load_dataset(name).graphs) == one
     finally:
         random.setstate(state)
+
+
+@pytest.mark.parametrize("sample", [sample_planar, sample_sbm, sample_tree])
+def test_fresh_graphs_continue_one_sequence_and_are_not_the_dataset(sample: Any) -> None:
+    few, more, other = sample(3), sample(6), sample(3, seed=1)
+    assert edge_lists(few) == edge_lists(more[:3])
+    assert not set(map(str, edge_lists(other))) & set(map(str, edge_lists(more)))
+    family = sample.__name__.removeprefix("sample_")
+    known = {str(edges) for edges in edge_lists(standard(family).graphs)}
+    assert not known & set(map(str, edge_lists(more)))
+    assert sample(0) == []
+    with pytest.raises(DatasetError, match="-1 graphs"):
+        sample(-1)
 
 
 def test_info_reports_the_actual_count() -> None:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import networkx as nx
-import pytest
-
-from graphscore.datasets import load_dataset
 from graphscore.experiments import find_experiment
-from graphscore.experiments.samples import SETS, is_lobster
+from graphscore.experiments.samples import SETS
 
 
 def test_sets_without_files_are_left_out_and_named(record):
@@ -35,32 +31,3 @@ def test_a_trajectory_goes_from_noise_to_the_last_level(record):
         assert all(len(state) == one["nodes"] * (one["nodes"] - 1) / 2 for state in one["states"])
         # A folded normal.
         assert min(one["states"][0]) >= 0
-
-
-def spider(legs, length):
-    graph = nx.Graph()
-    for leg in range(legs):
-        nx.add_path(graph, [0, *(1 + leg * length + i for i in range(length))])
-    return graph
-
-
-@pytest.mark.parametrize(
-    ("graph", "valid"),
-    [
-        (nx.empty_graph(0), False),
-        (nx.empty_graph(1), True),
-        (nx.empty_graph(2), False),
-        (nx.path_graph(10), True),
-        (nx.star_graph(9), True),
-        (spider(3, 2), True),
-        (spider(3, 3), False),
-        (nx.cycle_graph(10), False),
-        (nx.disjoint_union(nx.path_graph(5), nx.path_graph(5)), False),
-    ],
-)
-def test_lobsters(graph, valid):
-    assert is_lobster(graph) is valid
-
-
-def test_the_dataset_holds_lobsters_only():
-    assert all(is_lobster(graph) for graph in load_dataset("lobster").graphs)

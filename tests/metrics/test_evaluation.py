@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphscore.errors import GraphDataError
-from graphscore.metrics import EvaluationResult, evaluate
+from graphscore.datasets import load_dataset
+from graphscore.errors import GraphDataError, SettingsError
+from graphscore.metrics import EvaluationResult, evaluate, orbit_counts
 
 MEASURES = ("degree", "clustering", "orbit")
+KERNELS = st.sampled_from(["gaussian-emd", "gaussian-tv"])
 
 
 @st.composite
@@ -27,7 +29,45 @@ def graph_lists(draw):
 
 
 def measures(result: EvaluationResult) -> list[float]:
-    return [getattr(result, name) for name in MEASURES]
+    return list(result.distances.values())
+
+
+def tv_by_loops(samples, reference):
+    """The four distances as SPECTRE's evaluation describes them, one pair of graphs at a time."""
+
+    def mean_kernel(xs, ys, sigma):
+        total = 0.0
+        for x in xs:
+            for y in ys:
+                width = max(len(x), len(y))
+                x, y = (np.pad(row, (0, width - len(row))) for row in (x, y))
+                total += np.exp(-((np.abs(x - y).sum() / 2) ** 2) / (2 * sigma**2))
+        return total / (len(xs) * len(ys))
+
+    def share(counts):
+        return np.asarray(counts) / np.sum(counts)
+
+    def clustering(graph):
+        values = list(nx.clustering(graph).values())
+        return share(np.histogram(values, bins=100, range=(0.0, 1.0))[0])
+
+    def spectrum(graph):
+        values = np.linalg.eigvalsh(nx.normalized_laplacian_matrix(graph).toarray()).clip(0, 2)
+        return share(np.histogram(values, bins=200, range=(-1e-5, 2))[0])
+
+    descriptions = {
+        "degree": (lambda graph: share(nx.degree_histogram(graph)), 1.0),
+        "clustering": (clustering, 0.1),
+        "orbit": (lambda graph: orbit_counts([graph])[0].mean(0), 30.0),
+        "spectrum": (spectrum, 1.0),
+    }
+    found = {}
+    for name, (describe, sigma) in descriptions.items():
+        x, y = [describe(graph) for graph in samples], [describe(graph) for graph in reference]
+        found[name] = (
+            mean_kernel(x, x, sigma) + mean_kernel(y, y, sigma) - 2 * mean_kernel(x, y, sigma)
+        )
+    return found
 
 
 @pytest.mark.parametrize("drop_isolated", [True, False])
@@ -43,28 +83,89 @@ def test_golden_values(golden, pair, drop_isolated):
 
 
 @settings(max_examples=40, deadline=None)
-@given(graph_lists(), graph_lists(), st.integers(0, 1000), st.booleans())
-def test_names_and_order_of_nodes_and_graphs_do_not_matter(samples, reference, seed, drop):
+@given(graph_lists(), graph_lists(), st.integers(0, 1000), st.booleans(), KERNELS)
+def test_names_and_order_of_nodes_and_graphs_do_not_matter(samples, reference, seed, drop, kernel):
     rng = np.random.default_rng(seed)
     renamed = [
         nx.relabel_nodes(graph, dict(enumerate(rng.permutation(len(graph)).tolist())))
         for graph in samples
     ]
     shuffled = [renamed[index] for index in rng.permutation(len(renamed))]
-    one = evaluate(samples, reference, training=reference, drop_isolated=drop)
-    other = evaluate(shuffled, reference, training=reference, drop_isolated=drop)
+    settings = {"training": reference, "drop_isolated": drop, "kernel": kernel, "spectrum": True}
+    one = evaluate(samples, reference, **settings)
+    other = evaluate(shuffled, reference, **settings)
     assert measures(other) == pytest.approx(measures(one), abs=1e-12)
     assert (other.uniqueness, other.novelty) == (one.uniqueness, one.novelty)
     assert other.empty_samples == one.empty_samples
 
 
 @settings(max_examples=40, deadline=None)
-@given(graph_lists(), graph_lists())
-def test_zero_against_itself_and_symmetric(one, other):
-    assert measures(evaluate(one, one)) == [0.0, 0.0, 0.0]
-    forth, back = evaluate(one, other), evaluate(other, one)
+@given(graph_lists(), graph_lists(), KERNELS)
+def test_zero_against_itself_and_symmetric(one, other, kernel):
+    assert measures(evaluate(one, one, kernel=kernel, spectrum=True)) == [0.0] * 4
+    forth = evaluate(one, other, kernel=kernel, spectrum=True)
+    back = evaluate(other, one, kernel=kernel, spectrum=True)
     assert measures(forth) == pytest.approx(measures(back), abs=1e-12)
     assert all(np.isfinite(measures(forth)))
+
+
+def test_tv_equals_loops_over_pairs(random_graphs):
+    samples = [*random_graphs(6, 2, 12, seed=1), nx.star_graph(5)]
+    isolated = nx.cycle_graph(5)
+    isolated.add_node(5)
+    reference = [*random_graphs(4, 3, 9, seed=2), isolated]
+    result = evaluate(samples, reference, kernel="gaussian-tv")
+    assert result.distances == pytest.approx(tv_by_loops(samples, reference), abs=1e-12)
+    assert not result.drop_isolated  # the tables of this kernel keep them
+    assert result.average == pytest.approx(np.mean(list(result.distances.values())))
+    assert result.kernel.startswith("gaussian-tv (degree sigma 1; clustering 100 bins")
+
+
+def test_spectrum_by_earth_movers_distance_in_bins():
+    """Eigenvalues of K2 are 0 and 2, of K3 0, 1.5 and 1.5: the distance by bins is known."""
+    result = evaluate([nx.complete_graph(2)], [nx.complete_graph(3)], spectrum=True)
+    width = (2 + 1e-5) / 200
+    middle = int((1.5 + 1e-5) / width)
+    # Cumulative sums differ by 1/6 up to the bin of 1.5 and by 1/2 from there to the last.
+    distance = (middle * (1 / 6)) + (199 - middle) * (1 / 2)
+    assert result.spectrum == pytest.approx(2 - 2 * np.exp(-(distance**2) / 2), abs=1e-9)
+
+
+def test_defaults_follow_the_tables_of_the_kernel(random_graphs):
+    graphs = random_graphs(3, 4, 8)
+    plain = evaluate(graphs, graphs)
+    assert (plain.drop_isolated, plain.spectrum) == (True, None)
+    assert "spectrum" not in plain.to_dict()
+    assert "spectrum" not in plain.kernel + str(plain)
+    assert list(plain.to_dict()) == [
+        *("degree", "clustering", "orbit", "sample_count", "reference_count", "uniqueness"),
+        *("novelty", "training_count", "drop_isolated", "empty_samples", "empty_references"),
+        *("kernel", "estimator", "seconds", "average"),
+    ]
+    asked = evaluate(graphs, graphs, spectrum=True)
+    assert asked.to_dict()["spectrum"] == 0.0
+    assert "spectrum 200 bins, sigma 1" in asked.kernel
+    assert "spectrum 0.0000, average" in str(asked)
+    less = evaluate(graphs, graphs, kernel="gaussian-tv", spectrum=False, drop_isolated=True)
+    assert (less.drop_isolated, less.spectrum) == (True, None)
+    assert "spectrum" not in less.kernel
+
+
+def test_unknown_kernel():
+    graphs = [nx.path_graph(3)]
+    with pytest.raises(SettingsError, match=r"'tv'.*gaussian-emd, gaussian-tv"):
+        evaluate(graphs, graphs, kernel="tv")
+
+
+@pytest.mark.parametrize(
+    ("family", "published"),
+    [("planar", [0.0002, 0.0310, 0.0005]), ("sbm", [0.0008, 0.0332, 0.0255])],
+)
+def test_published_training_rows(family, published):
+    """Training against test graphs as in Table 1 of SPECTRE (Martinkus et al. 2022)."""
+    data = load_dataset(f"{family}-spectre")
+    result = evaluate(data.train, data.test, kernel="gaussian-tv", spectrum=False)
+    assert [round(value, 4) for value in measures(result)] == published
 
 
 def test_isolated_nodes_are_dropped_on_request():

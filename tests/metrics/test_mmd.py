@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import wasserstein_distance
 
 from graphscore.errors import GraphDataError
-from graphscore.metrics import cumulative, gaussian, gaussian_emd, mmd
+from graphscore.metrics import cumulative, gaussian, gaussian_emd, gaussian_tv, mmd, normalised
 from graphscore.metrics.mmd import _ROWS
 
 HISTOGRAM = arrays(np.int64, 8, elements=st.integers(0, 20)).filter(lambda row: row.sum() > 0)
@@ -31,6 +31,15 @@ def test_padding_histograms_changes_nothing(p, q, extra):
     kernel = partial(gaussian_emd, sigma=1.0, spacing=1.0)
     wide = kernel(cumulative([p], 8 + extra), cumulative([q], 8 + extra))
     assert wide == pytest.approx(kernel(cumulative([p]), cumulative([q])), abs=1e-12)
+
+
+@given(HISTOGRAM, HISTOGRAM, st.integers(0, 5))
+def test_tv_is_the_largest_difference_of_probabilities(p, q, extra):
+    x, y = normalised([p], 8 + extra), normalised([q], 8 + extra)
+    # The set where p exceeds q shows the difference best.
+    distance = (p / p.sum() - q / q.sum()).clip(0).sum()
+    value = gaussian_tv(x, y, sigma=0.7)[0, 0]
+    assert value == pytest.approx(np.exp(-(distance**2) / (2 * 0.7**2)), abs=1e-12)
 
 
 def test_gaussian_against_loops():

@@ -31,7 +31,9 @@ def show(*, json: Annotated[bool, Parameter(negative="")] = False) -> int:
         return 0
     rows = []
     for info in infos:
-        count = f"{info.num_graphs} graphs of {info.min_nodes} to {info.max_nodes} nodes."
+        least, most = info.min_nodes, info.max_nodes
+        nodes = f"{most}" if least == most else f"{least} to {most}"
+        count = f"{info.num_graphs} graphs of {nodes} nodes."
         about = [f"{count} {info.description}", f"source: {info.source}"]
         if info.needs_download:
             about.append("downloaded on first use, or read from --data-dir / GRAPHSCORE_DATA")

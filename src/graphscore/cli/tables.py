@@ -48,17 +48,17 @@ def print_table(
 def print_evaluations(title: str, results: Mapping[str, EvaluationResult]) -> None:
     """Write MMDs of several sets against the same reference, smaller is better."""
     rows = []
+    names = list(next(iter(results.values())).distances)
     for name, result in results.items():
         novelty = "" if result.novelty is None else f"{result.novelty:.0%}"
-        distances = (result.degree, result.clustering, result.orbit, result.average)
         rows.append(
             [
                 name,
                 f"{result.sample_count}",
-                *(f"{value:.4f}" for value in distances),
+                *(f"{value:.4f}" for value in (*result.distances.values(), result.average)),
                 f"{result.uniqueness:.0%}",
                 novelty,
             ]
         )
-    columns = ["", "graphs", "degree", "clustering", "orbit", "average", "unique", "novel"]
-    print_table(title, columns, rows)
+    columns = ["", "graphs", *names, "average", "unique", "novel"]
+    print_table(title, columns, rows, wide=True)

@@ -1,14 +1,26 @@
 """Benchmark graph sets: one file per family, one registry, published splits.
 
 >>> from graphscore.datasets import list_datasets, load_dataset
->>> [info.name for info in list_datasets()]
-['community-small', 'community-small-released', 'ego-small', 'lobster', 'protein']
+>>> [info.name for info in list_datasets() if info.validation_held_out]
+['planar', 'planar-spectre', 'sbm', 'sbm-spectre', 'tree', 'tree-spectre']
 >>> len(load_dataset("ego-small").test)
 40
 """
 
 from graphscore.datasets.community import sample_community
 from graphscore.datasets.dataset import Dataset, DatasetInfo
+from graphscore.datasets.planar import sample_planar
 from graphscore.datasets.registry import list_datasets, load_dataset
+from graphscore.datasets.sbm import sample_sbm
+from graphscore.datasets.tree import sample_tree
 
-__all__ = ["Dataset", "DatasetInfo", "list_datasets", "load_dataset", "sample_community"]
+__all__ = [
+    "Dataset",
+    "DatasetInfo",
+    "list_datasets",
+    "load_dataset",
+    "sample_community",
+    "sample_planar",
+    "sample_sbm",
+    "sample_tree",
+]

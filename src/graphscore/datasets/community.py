@@ -17,8 +17,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from graphscore.datasets.dataset import DatasetInfo
-from graphscore.errors import DatasetError
+from graphscore.datasets.dataset import DatasetInfo, check_number
 from graphscore.seeding import numpy_generator
 
 NUM_GRAPHS = 100
@@ -89,8 +88,7 @@ def sample_community(num: int, *, seed: int = 0, released: bool = False) -> list
         >>> all(12 <= len(graph) <= 20 for graph in fresh)
         True
     """
-    if num < 0:
-        raise DatasetError(f"cannot draw {num} graphs. Give a number of at least 0.")
+    check_number(num)
     info = INFO_RELEASED if released else INFO
     return _draw(num, numpy_generator(seed, "fresh", info.name), released)
 

@@ -13,6 +13,15 @@ SPLITS = ("train", "val", "test")
 NUM_VALIDATION = 32
 
 
+def check_number(num: int) -> None:
+    """Refuse to draw a negative number of graphs.
+
+    >>> check_number(0)
+    """
+    if num < 0:
+        raise DatasetError(f"cannot draw {num} graphs. Give a number of at least 0.")
+
+
 @dataclass(frozen=True)
 class DatasetInfo:
     """Name, size, origin and licence of a dataset.
@@ -30,6 +39,7 @@ class DatasetInfo:
         needs_download: True when the source files are not part of the package.
         seeded: True when the graphs depend on the seed given to `load_dataset`.
         standard_seed: the draw that `load_dataset` gives when no seed is asked for.
+        validation_held_out: True when the validation graphs are not training graphs as well.
     """
 
     name: str
@@ -42,16 +52,18 @@ class DatasetInfo:
     needs_download: bool
     seeded: bool
     standard_seed: int = 0
+    validation_held_out: bool = False
 
 
 @dataclass(frozen=True)
 class Dataset:
     """Graphs in a fixed order, with the splits the published results use.
 
-    The first fifth is the test part and the rest is for training. The validation part is the first
-    32 graphs of the training part, and they stay in training ("validation set, which contains 32
-    samples from the training set", Niu et al. 2020, appendix): use it to choose settings, never
-    to report quality.
+    The first fifth is the test part and the next 32 graphs are the validation part: use it to
+    choose settings, never to report quality. Training graphs are all that follow the test part, so
+    that the validation graphs are among them ("validation set, which contains 32 samples from the
+    training set", Niu et al. 2020, appendix), or, where `info.validation_held_out`, only those
+    that follow the validation part.
 
     Attributes:
         info: name, size, origin and licence.
@@ -62,6 +74,9 @@ class Dataset:
         >>> data = load_dataset("community-small", seed=0)
         >>> len(data.graphs), len(data.train), len(data.val), len(data.test)
         (100, 80, 32, 20)
+        >>> data = load_dataset("tree", seed=0)
+        >>> len(data.graphs), len(data.train), len(data.val), len(data.test)
+        (200, 128, 32, 40)
     """
 
     info: DatasetInfo
@@ -82,26 +97,27 @@ class Dataset:
             >>> data.split("test")[0] is data.graphs[0]
             True
         """
-        num_test = len(self.graphs) // 5
+        tested = len(self.graphs) // 5
+        validated = tested + NUM_VALIDATION
         match name:
             case "test":
-                return self.graphs[:num_test]
-            case "train":
-                return self.graphs[num_test:]
+                return self.graphs[:tested]
             case "val":
-                return self.graphs[num_test:][:NUM_VALIDATION]
+                return self.graphs[tested:validated]
+            case "train":
+                return self.graphs[validated if self.info.validation_held_out else tested :]
         raise DatasetError(
             f"dataset {self.info.name!r} has no split {name!r}. Use one of: {', '.join(SPLITS)}."
         )
 
     @property
     def train(self) -> list[nx.Graph[Any]]:
-        """The last four fifths."""
+        """What follows the test part, or the validation part where that is held out."""
         return self.split("train")
 
     @property
     def val(self) -> list[nx.Graph[Any]]:
-        """The first 32 training graphs, which also stay in `train`."""
+        """The 32 graphs after the test part; also in `train` unless `info.validation_held_out`."""
         return self.split("val")
 
     @property

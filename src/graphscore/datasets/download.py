@@ -71,12 +71,21 @@ def fetch(archive: Archive, data_dir: str | os.PathLike[str] | None = None) -> P
     if missing:
         _download(archive, root, missing)
     for name, expected in archive.sha256.items():
-        _check(target / name, expected, archive.url)
+        check_file(target / name, expected, archive.url)
     return target
 
 
-def _check(path: Path, expected: str, url: str) -> None:
-    """Raise unless the file has the expected content."""
+def check_file(path: Path, expected: str, url: str) -> None:
+    """Raise unless the file has the expected content.
+
+    Args:
+        path: a file that exists.
+        expected: hex digest (sha256) of its content.
+        url: where a good copy is found.
+
+    Raises:
+        DatasetError: the file cannot be read, or its content is another.
+    """
     try:
         actual = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
-from graphscore.datasets import community, ego, lobster, protein
+from graphscore.datasets import (
+    community,
+    ego,
+    grid,
+    lobster,
+    planar,
+    protein,
+    sbm,
+    spectre,
+    tree,
+)
 from graphscore.datasets.dataset import Dataset, DatasetInfo
 from graphscore.errors import DatasetError
 
@@ -24,8 +34,15 @@ _DATASETS: dict[str, tuple[DatasetInfo, _Loader]] = {
         (community.INFO, lambda seed, _: community.load(seed, released=False)),
         (community.INFO_RELEASED, lambda seed, _: community.load(seed, released=True)),
         (ego.INFO, lambda _seed, _: ego.load()),
+        (grid.INFO, lambda seed, _: grid.load(seed)),
         (lobster.INFO, lambda seed, _: lobster.load(seed)),
+        (planar.INFO, lambda seed, _: planar.load(seed)),
+        (spectre.PLANAR.info, lambda _seed, data_dir: spectre.load(spectre.PLANAR, data_dir)),
         (protein.INFO, lambda _seed, data_dir: protein.load(data_dir)),
+        (sbm.INFO, lambda seed, _: sbm.load(seed)),
+        (spectre.SBM.info, lambda _seed, data_dir: spectre.load(spectre.SBM, data_dir)),
+        (tree.INFO, lambda seed, _: tree.load(seed)),
+        (spectre.TREE.info, lambda _seed, data_dir: spectre.load(spectre.TREE, data_dir)),
     )
 }
 
@@ -48,10 +65,11 @@ def load_dataset(
     Args:
         name: one of the names that `list_datasets` gives.
         seed: chooses the graphs of generated sets (`info.seeded`), by default
-            `info.standard_seed`; ego-small and protein are fixed and do not depend on it.
-        data_dir: folder of source files for sets with `info.needs_download`; by default the
-            environment variable GRAPHSCORE_DATA, and without it the cache folder
-            (`$XDG_CACHE_HOME/graphscore` or `~/.cache/graphscore`).
+            `info.standard_seed`; the others are fixed and do not depend on it.
+        data_dir: folder of source files for sets with `info.needs_download`, and of the published
+            files that `planar-spectre`, `sbm-spectre` and `tree-spectre` are read from where they
+            are there; by default the environment variable GRAPHSCORE_DATA, and without it the
+            cache folder (`$XDG_CACHE_HOME/graphscore` or `~/.cache/graphscore`).
 
     Raises:
         DatasetError: the name is unknown, or source files are missing or damaged.

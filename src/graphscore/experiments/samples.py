@@ -20,11 +20,11 @@ from graphscore.experiments.selecting import choose_sampling
 from graphscore.experiments.tables import Table, made_by
 from graphscore.generator import GraphGenerator
 from graphscore.graphs import node_mask_of_sizes
-from graphscore.metrics import evaluate
+from graphscore.metrics import evaluate, is_lobster
 from graphscore.noise import ladder
 from graphscore.plots import draw_comparison
 from graphscore.plots.experiments import Stage, draw_trajectories
-from graphscore.sampling import annealed_langevin
+from graphscore.sampling import LangevinSettings, annealed_langevin
 from graphscore.sampling.states import folded_normal
 from graphscore.seeding import derive_seed, torch_generator
 
@@ -104,19 +104,6 @@ def _sizes(context: Context, key: str) -> Scale:
     )
 
 
-def is_lobster(graph: nx.Graph[Any]) -> bool:
-    """Whether a graph is a tree that becomes a path (or nothing) when leaves are removed twice.
-
-    >>> is_lobster(nx.path_graph(5)), is_lobster(nx.cycle_graph(5))
-    (True, False)
-    """
-    if not len(graph) or not nx.is_tree(graph):
-        return False
-    for _ in range(2):
-        graph = graph.subgraph([node for node, degree in graph.degree if degree > 1])
-    return all(degree <= 2 for _, degree in graph.degree)
-
-
 def _connected(graph: nx.Graph[Any]) -> bool:
     return len(graph) > 0 and nx.is_connected(graph)
 
@@ -139,6 +126,7 @@ def _trajectory(generator: GraphGenerator, sizes: Sequence[int]) -> Record:
     mask = node_mask_of_sizes(torch.tensor(sizes)).to(device)
     sigmas = ladder(generator.settings.noise, device=device)
     chosen = generator.settings.sampling
+    assert isinstance(chosen, LangevinSettings)
     noise = torch_generator(SEED, "trajectory", device=device)
     start = folded_normal(mask, generator=noise, dtype=sigmas.dtype)
     states = [start]

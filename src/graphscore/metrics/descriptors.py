@@ -18,6 +18,11 @@ FloatArray = npt.NDArray[np.float64]
 CLUSTERING_BINS = 100
 """Number of equal bins on [0,1] for clustering coefficients, as in published evaluations."""
 
+SPECTRUM_BINS = 200
+SPECTRUM_RANGE = (-1e-5, 2.0)
+"""Equal bins for Laplacian eigenvalues, as in published evaluations; they begin below 0 so that no
+eigenvalue that occurs often sits on the edge of a bin."""
+
 
 def degree_histograms(graphs: Iterable[nx.Graph[Any]]) -> IntArray:
     """Count the nodes of each degree, (G,D+1) with D the largest degree of all graphs.
@@ -64,6 +69,36 @@ def clustering_histograms(graphs: Iterable[nx.Graph[Any]]) -> IntArray:
     return union_clustering_histograms(union, union_orbit_counts(union)[:, 3])
 
 
+def laplacian_spectra(graphs: Iterable[nx.Graph[Any]]) -> list[FloatArray]:
+    """Return the eigenvalues of the normalised Laplacian, ascending, one (n,) for each graph.
+
+    The normalised Laplacian is L_ij = [i = j] - A_ij / sqrt(d_i d_j), with zero rows for nodes
+    without edges; its eigenvalues lie in [0,2].
+
+    Raises:
+        GraphDataError: a graph is directed, a multigraph or has self-loops.
+
+    Example:
+        >>> laplacian_spectra([nx.complete_graph(3)])[0].round(6).tolist()
+        [0.0, 1.5, 1.5]
+    """
+    return union_laplacian_spectra(GraphUnion.of(graphs))
+
+
+def spectrum_histograms(graphs: Iterable[nx.Graph[Any]]) -> IntArray:
+    """Count the eigenvalues of the normalised Laplacian in 200 equal bins on [-1e-5,2], (G,200).
+
+    Raises:
+        GraphDataError: a graph is directed, a multigraph or has self-loops.
+
+    Example:
+        >>> counts = spectrum_histograms([nx.path_graph(2)])
+        >>> counts.shape, int(counts[0, 0]), int(counts[0, 199])
+        ((1, 200), 1, 1)
+    """
+    return union_spectrum_histograms(GraphUnion.of(graphs))
+
+
 def mean_orbit_counts(graphs: Iterable[nx.Graph[Any]]) -> FloatArray:
     """Return the orbit counts of each graph averaged over its nodes, (G,15).
 
@@ -100,6 +135,34 @@ def union_clustering_histograms(union: GraphUnion, triangles: IntArray) -> IntAr
     edges = np.linspace(0.0, 1.0, CLUSTERING_BINS + 1)
     place = np.searchsorted(edges, values, side="right") - 1
     return _histograms(union, np.minimum(place, CLUSTERING_BINS - 1), CLUSTERING_BINS)
+
+
+def union_laplacian_spectra(union: GraphUnion) -> list[FloatArray]:
+    """Return the normalised Laplacian's eigenvalues of every graph; see `laplacian_spectra`."""
+    scale = 1 / np.sqrt(np.maximum(union.degrees, 1))
+    values = scale[union.src] * scale[union.dst]
+    local = np.arange(union.node_count) - union.first[union.graph_of_node]
+    edge_counts = np.bincount(union.graph_of_node[union.src], minlength=len(union))
+    last_edge, last_node = np.cumsum(edge_counts).tolist(), np.cumsum(union.sizes).tolist()
+    spectra = []
+    for index, (size, edges) in enumerate(zip(union.sizes.tolist(), edge_counts.tolist())):
+        here = slice(last_edge[index] - edges, last_edge[index])
+        nodes = slice(last_node[index] - size, last_node[index])
+        laplacian = np.diag((union.degrees[nodes] > 0).astype(np.float64))
+        laplacian[local[union.src[here]], local[union.dst[here]]] = -values[here]
+        # Rounding may leave [0,2], the more so as 0 (always) and 2 (bipartite graphs) are attained.
+        spectra.append(np.linalg.eigvalsh(laplacian).clip(0.0, 2.0))
+    return spectra
+
+
+def union_spectrum_histograms(union: GraphUnion) -> IntArray:
+    """Bin the eigenvalues of every graph of a union; see `spectrum_histograms`."""
+    spectra = union_laplacian_spectra(union)
+    values = np.concatenate(spectra) if spectra else np.zeros(0)
+    edges = np.linspace(*SPECTRUM_RANGE, SPECTRUM_BINS + 1)
+    place = np.searchsorted(edges, values, side="right") - 1
+    # As many eigenvalues as nodes, in the same order of graphs, so they can be counted like nodes.
+    return _histograms(union, np.minimum(place, SPECTRUM_BINS - 1), SPECTRUM_BINS)
 
 
 def union_mean_orbits(union: GraphUnion, orbits: IntArray) -> FloatArray:

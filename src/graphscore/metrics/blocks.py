@@ -1,0 +1,203 @@
+"""Blocks of a graph: groups of nodes that describe it most briefly as a stochastic block model.
+
+In a stochastic block model the probability of an edge depends only on the blocks of its two ends.
+Given a graph, the partition with the least description length says how many blocks there are and
+which nodes they hold; nothing has to be told in advance.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from graphscore.errors import GraphDataError
+from graphscore.metrics.disjoint_union import GraphUnion, IntArray
+
+FloatArray = npt.NDArray[np.float64]
+
+MAX_BLOCKS = 8
+"""Partitions into more blocks than this are not tried."""
+
+_GAIN = 1e-9  # a move must shorten the description by more than rounding does
+
+
+def find_blocks(graph: nx.Graph[Any]) -> IntArray:
+    """Return the block of every node, (n,), for the partition of least description length.
+
+    For each number of blocks up to `MAX_BLOCKS`, nodes are grouped by the leading eigenvectors of
+    the regularised normalised adjacency (Ward's method on their rows), then moved to the block
+    that makes their edges likeliest until nothing changes. The shortest description of all is then
+    improved by single moves until none helps. Nothing is drawn at random.
+
+    Blocks are numbered in the order of their first nodes, nodes as the graph lists them.
+
+    Raises:
+        GraphDataError: the graph is directed, a multigraph or has self-loops.
+
+    Example:
+        >>> two_cliques = nx.disjoint_union(nx.complete_graph(8), nx.complete_graph(7))
+        >>> find_blocks(two_cliques).tolist()
+        [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1]
+    """
+    adj = dense_adjacency(graph)
+    if not len(adj):
+        return np.zeros(0, dtype=np.int64)
+    best = np.zeros(len(adj), dtype=np.int64)
+    least = _length(adj, best)
+    vectors = _leading_vectors(adj)
+    for count in range(2, min(MAX_BLOCKS, len(adj)) + 1):
+        blocks = _refined(adj, _grouped(vectors[:, :count], count))
+        length = _length(adj, blocks)
+        if length < least:
+            best, least = blocks, length
+    return _numbered(_improved(adj, best))
+
+
+def description_length(graph: nx.Graph[Any], blocks: npt.ArrayLike) -> float:
+    """Return the nats that a graph takes when it is told by way of a partition into blocks.
+
+    With n_r nodes in block r, N_rs pairs of nodes and e_rs edges between blocks r and s, it is
+    sum_{r<=s} log[(N_rs + 1) C(N_rs, e_rs)] for the edges, whose probability in each pair of blocks
+    may be anything with equal right (minus the log of the integral of p^e (1-p)^(N-e) over p), and
+    log[n! / prod_r n_r!] + log C(n-1, B-1) + log n for the partition into B blocks.
+
+    Args:
+        graph: a simple undirected graph with at least one node.
+        blocks: (n,) block of every node, nodes as the graph lists them.
+
+    Raises:
+        GraphDataError: the graph is not simple, or `blocks` does not give one number per node.
+
+    Example:
+        >>> two_cliques = nx.disjoint_union(nx.complete_graph(8), nx.complete_graph(7))
+        >>> one = description_length(two_cliques, [0] * 15)
+        >>> two = description_length(two_cliques, [0] * 8 + [1] * 7)
+        >>> one > two
+        True
+    """
+    adj = dense_adjacency(graph)
+    labels = np.asarray(blocks)
+    if labels.shape != (len(adj),) or not len(adj):
+        raise GraphDataError(
+            f"blocks has shape {labels.shape}, but the graph has {len(adj)} nodes. Give one number "
+            "for each node of a graph that has nodes."
+        )
+    return _length(adj, _numbered(labels))
+
+
+def dense_adjacency(graph: nx.Graph[Any]) -> FloatArray:
+    """Return the (n,n) adjacency matrix, nodes as the graph lists them, refusing other graphs."""
+    union = GraphUnion.of([graph])
+    adj = np.zeros((union.node_count, union.node_count))
+    adj[union.src, union.dst] = 1.0
+    return adj
+
+
+def block_counts(adj: FloatArray, blocks: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the (B,) nodes of each block and the (B,B) edges between blocks, those inside twice.
+
+    >>> sizes, edges = block_counts(nx.to_numpy_array(nx.path_graph(3)), np.array([0, 0, 1]))
+    >>> sizes.tolist(), edges.tolist()
+    ([2.0, 1.0], [[2.0, 1.0], [1.0, 0.0]])
+    """
+    members = _members(blocks)
+    return members.sum(0), members.T @ adj @ members
+
+
+def _length(adj: FloatArray, blocks: IntArray) -> float:
+    return float(_lengths(*block_counts(adj, blocks)))
+
+
+def _lengths(sizes: FloatArray, edges: FloatArray) -> FloatArray:
+    """Return the description length (...,) for (...,B) sizes and (...,B,B) edges, inside twice."""
+    from scipy.special import gammaln  # slow to import, so not before it is needed
+
+    rows, columns = np.triu_indices(sizes.shape[-1])
+    inside = rows == columns
+    pairs = sizes[..., rows] * (sizes[..., columns] - inside) / (1 + inside)
+    present = edges[..., rows, columns] / (1 + inside)
+    edge_part = gammaln(pairs + 2) - gammaln(present + 1) - gammaln(pairs - present + 1)
+    # An empty block has no pairs and costs nothing; it only must not be counted as a block.
+    count, nodes = (sizes > 0).sum(-1), sizes.sum(-1)
+    node_part = gammaln(nodes + 1) - gammaln(sizes + 1).sum(-1) + np.log(nodes)
+    choice = gammaln(nodes) - gammaln(count) - gammaln(nodes - count + 1)
+    total: FloatArray = edge_part.sum(-1) + node_part + choice
+    return total
+
+
+def _leading_vectors(adj: FloatArray) -> FloatArray:
+    """Return the leading eigenvectors (n,MAX_BLOCKS) of the regularised normalised adjacency."""
+    degrees = adj.sum(1)
+    # Without it, a few nodes of low degree claim eigenvectors for themselves; with it, no degree
+    # is zero.
+    extra = max(float(degrees.mean()), 1.0)
+    scale = np.sqrt(degrees + extra)
+    _, vectors = np.linalg.eigh((adj + extra / len(adj)) / np.outer(scale, scale))
+    leading: FloatArray = vectors[:, ::-1][:, :MAX_BLOCKS]
+    return leading
+
+
+def _grouped(vectors: FloatArray, count: int) -> IntArray:
+    """Group the rows of (n,D) vectors, by direction, into at most `count` blocks."""
+    from scipy.cluster.hierarchy import fcluster, linkage  # slow to import
+
+    rows = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    return _numbered(fcluster(linkage(rows, "ward"), count, "maxclust"))
+
+
+def _refined(adj: FloatArray, blocks: IntArray) -> IntArray:
+    """Move all nodes at once to their likeliest blocks, as long as the description gets shorter."""
+    least = _length(adj, blocks)
+    while True:
+        members = _members(blocks)
+        sizes, edges = block_counts(adj, blocks)
+        pairs = np.outer(sizes, sizes) - np.diag(sizes)
+        p = (edges + 1) / (pairs + 2)
+        ties = adj @ members
+        likelihood = ties @ np.log(p / (1 - p)) + (sizes - members) @ np.log(1 - p) + np.log(sizes)
+        moved = _numbered(likelihood.argmax(1))
+        length = _length(adj, moved)
+        if length >= least - _GAIN:
+            return blocks
+        blocks, least = moved, length
+
+
+def _improved(adj: FloatArray, blocks: IntArray) -> IntArray:
+    """Make the single move that shortens the description most, until no move shortens it."""
+    blocks = blocks.copy()
+    sizes, edges = block_counts(adj, blocks)
+    least = float(_lengths(sizes, edges))
+    while len(sizes) > 1:
+        members = _members(blocks, len(sizes))
+        # What the counts would be after each node (first axis) had moved to each block (second).
+        change = np.eye(len(sizes))[None] - members[:, None]
+        ties = (adj @ members)[:, None]
+        shift = change[..., :, None] * ties[..., None, :]
+        lengths = _lengths(sizes + change, edges + shift + shift.swapaxes(-1, -2))
+        node, block = np.unravel_index(lengths.argmin(), lengths.shape)
+        if lengths[node, block] >= least - _GAIN:
+            break
+        least = float(lengths[node, block])
+        blocks[node] = block
+        sizes, edges = (
+            sizes + change[node, block],
+            edges + shift[node, block] + shift[node, block].T,
+        )
+    return blocks
+
+
+def _members(blocks: IntArray, count: int | None = None) -> FloatArray:
+    """Return the (n,B) matrix that is 1 where a node belongs to a block."""
+    members: FloatArray = np.eye(int(blocks.max()) + 1 if count is None else count)[blocks]
+    return members
+
+
+def _numbered(labels: npt.NDArray[Any]) -> IntArray:
+    """Number labels 0, 1, ... in order of first appearance."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse]

@@ -1,0 +1,122 @@
+"""Blocks: the description length by counting, and partitions against exhaustive search."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphscore.datasets import sample_sbm
+from graphscore.errors import GraphDataError
+from graphscore.metrics import description_length, find_blocks
+
+
+def length_by_counting(graph, blocks):
+    """log of (numbers of edges) x (graphs with these) x (sizes) x (partitions with these)."""
+    kinds = sorted(set(blocks))
+    total = 0.0
+    for r, s in itertools.combinations_with_replacement(kinds, 2):
+        pairs = [
+            (u, v)
+            for u, v in itertools.combinations(range(len(graph)), 2)
+            if sorted((blocks[u], blocks[v])) == [r, s]
+        ]
+        edges = sum(graph.has_edge(u, v) for u, v in pairs)
+        total += math.log((len(pairs) + 1) * math.comb(len(pairs), edges))
+    n = len(graph)
+    sizes = [list(blocks).count(kind) for kind in kinds]
+    partitions = math.factorial(n) // math.prod(math.factorial(size) for size in sizes)
+    return total + math.log(n * math.comb(n - 1, len(kinds) - 1) * partitions)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 9), st.floats(0, 1), st.integers(0, 1000), st.data())
+def test_description_length_counts_possibilities(size, density, seed, data):
+    graph = nx.gnp_random_graph(size, density, seed=seed)
+    blocks = data.draw(st.lists(st.integers(0, 3), min_size=size, max_size=size))
+    expected = length_by_counting(graph, blocks)
+    assert description_length(graph, blocks) == pytest.approx(expected, abs=1e-9)
+    # Names of blocks mean nothing.
+    assert description_length(graph, [7 - 2 * b for b in blocks]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        nx.disjoint_union(nx.complete_graph(4), nx.complete_graph(4)),
+        nx.complete_bipartite_graph(4, 4),
+        nx.complete_graph(7),
+        nx.empty_graph(6),
+        nx.star_graph(7),
+    ],
+    ids=["cliques", "bipartite", "complete", "empty", "star"],
+)
+def test_no_partition_is_shorter(graph):
+    found = description_length(graph, find_blocks(graph))
+    # Three blocks are enough to be wrong in; the first node may be said to be in block 0.
+    others = itertools.product(range(3), repeat=len(graph) - 1)
+    assert found <= min(description_length(graph, (0, *rest)) for rest in others) + 1e-9
+
+
+def test_planted_blocks_are_found():
+    rng = np.random.default_rng(0)
+    for count in range(1, 7):
+        sizes = rng.integers(20, 41, size=count).tolist()
+        p = np.full((count, count), 0.005)
+        np.fill_diagonal(p, 0.35)
+        graph = nx.stochastic_block_model(sizes, p.tolist(), seed=count)
+        planted = [graph.nodes[node]["block"] for node in graph]
+        blocks = find_blocks(graph)
+        assert len(set(zip(planted, blocks.tolist()))) == count == blocks.max() + 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_single_move_shortens_the_description(seed):
+    """Blocks that are hard to see, so that grouping by eigenvectors alone misplaces nodes."""
+    p = np.where(np.eye(3), 0.3, 0.05).tolist()
+    graph = nx.stochastic_block_model([20] * 3, p, seed=seed)
+    blocks = find_blocks(graph)
+    least = description_length(graph, blocks)
+    for node, block in itertools.product(range(60), range(blocks.max() + 1)):
+        moved = blocks.copy()
+        moved[node] = block
+        assert description_length(graph, moved) > least - 1e-6
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6))
+def test_names_of_nodes_do_not_matter(seed):
+    (graph,) = sample_sbm(1, seed=seed)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(graph)).tolist()
+    renamed = nx.relabel_nodes(graph, dict(zip(graph, order)))
+    found = dict(zip(graph, find_blocks(graph).tolist()))
+    again = dict(zip(renamed, find_blocks(renamed).tolist()))
+    pairs = {(found[node], again[order[node]]) for node in graph}
+    assert len(pairs) == len(set(found.values())) == len(set(again.values()))
+
+
+def test_blocks_are_numbered_by_first_node():
+    blocks = find_blocks(nx.disjoint_union(nx.complete_graph(8), nx.complete_graph(12)))
+    assert blocks.tolist() == [0] * 8 + [1] * 12
+    assert blocks.dtype == np.int64
+
+
+def test_tiny_graphs():
+    assert find_blocks(nx.empty_graph(0)).tolist() == []
+    assert find_blocks(nx.empty_graph(1)).tolist() == [0]
+    assert find_blocks(nx.path_graph(2)).tolist() == [0, 0]
+
+
+def test_bad_input():
+    with pytest.raises(GraphDataError, match=r"shape \(2,\).*3 nodes"):
+        description_length(nx.path_graph(3), [0, 1])
+    with pytest.raises(GraphDataError, match="0 nodes"):
+        description_length(nx.empty_graph(0), [])
+    with pytest.raises(GraphDataError, match="undirected"):
+        find_blocks(nx.DiGraph([(0, 1)]))
