@@ -30,7 +30,7 @@ from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.noise import NoiseSettings, symmetric_noise
 from graphscore.provenance import provenance
 from graphscore.seeding import torch_generator
-from graphscore.training import Trainer, TrainingSettings
+from graphscore.training import ScoreMatching, Trainer, TrainingSettings
 from released_reference import ReleasedReference
 
 GRAPHS, NODES, ROUNDS, REPEATS = 32, 20, 5, 12
@@ -49,7 +49,9 @@ def ours() -> tuple[Cases, int]:
     adj = (symmetric_noise(mask, generator=torch_generator(0, "graphs")) > 0.5).float()
     network = EDPGNN(EDPGNNSettings(), SIGMAS, generator=torch_generator(0, "weights"))
     settings = TrainingSettings(batch_size=GRAPHS)
-    trainer = Trainer(network, GraphBatch(adj, mask), SIGMAS, settings, seed=0, device=device)
+    trainer = Trainer(
+        network, GraphBatch(adj, mask), ScoreMatching(SIGMAS), settings, seed=0, device=device
+    )
     sigma = torch.tensor(SIGMAS).repeat(GRAPHS)
     wide = mask.repeat_interleave(len(SIGMAS), 0)
     noisy = symmetric_noise(wide, generator=torch_generator(0, "noise"))

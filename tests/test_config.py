@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+import torch
 
+from graphscore.assembly import make_network
 from graphscore.config import NETWORKS, RunSettings, merge, named_network, read_config
 from graphscore.errors import SettingsError
-from graphscore.networks import EDPGNN
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -21,9 +22,8 @@ def test_settings_survive_json(name):
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_named_networks_can_be_built(name):
-    import torch
-
-    network = EDPGNN(named_network(name), (1.0, 0.1), generator=torch.Generator().manual_seed(0))
+    settings = RunSettings(network=named_network(name))
+    network = make_network(settings, density=0.3, generator=torch.Generator().manual_seed(0))
     assert sum(p.numel() for p in network.parameters()) > 0
 
 
@@ -42,7 +42,7 @@ def test_settings_are_frozen():
     [
         ({"sed": 1}, "unknown setting 'sed'; did you mean 'seed'"),
         ({"training": {"stps": 1}}, "unknown setting 'training.stps'; did you mean 'steps'"),
-        ({"network": {"zzz": 1}}, "'network.zzz'; known here: channels"),
+        ({"network": {"zzz": 1}}, "'network.zzz'; known here: kind, channels"),
         ({"training": 3}, "'training' = 3"),
         ({"training": {"steps": "many"}}, "'training.steps' = 'many'.*integer"),
         ({"training": {"learning_rate": float("nan")}}, "'training.learning_rate' = nan"),

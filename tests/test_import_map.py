@@ -20,7 +20,8 @@ OPEN = {"errors", "seeding", "settings", "atomic", "version"}
 """Open to all; they import only each other."""
 
 _MODEL = {"graphs", "datasets", "noise", "networks", "sampling", "training", "metrics", "config"}
-_GENERATOR = _MODEL | {"acceleration", "device", "progress", "pretrained"}
+_MADE = {"assembly", "recommendation"}
+_GENERATOR = _MODEL | _MADE | {"acceleration", "device", "progress", "pretrained"}
 _ALL = _GENERATOR | {"generator", "baselines", "algorithms", "plots", "provenance"}
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -33,6 +34,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "acceleration": {"graphs", "noise", "networks", "training", "sampling"},
     "metrics": {"graphs"},
     "config": {"noise", "networks", "training", "sampling"},
+    "assembly": {"networks", "training", "config"},
+    "recommendation": {"graphs", "networks", "sampling", "config"},
     "pretrained": {"config", "datasets", "training"},
     "generator": _GENERATOR,
     "bench": (_GENERATOR - {"metrics", "pretrained"}) | {"provenance"},

@@ -5,23 +5,46 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from graphscore.errors import SettingsError
-from graphscore.networks import EDPGNNSettings
+from graphscore.networks import DenoiserSettings, EDPGNNSettings
 from graphscore.noise import NoiseSettings
-from graphscore.sampling import LangevinSettings
+from graphscore.sampling import HeunSettings, LangevinSettings, RenoisingSettings
 from graphscore.settings import Settings
-from graphscore.training import TrainingSettings
+from graphscore.training import DenoisingSettings, TrainingSettings
 
-NETWORKS = {
+NETWORKS: dict[str, EDPGNNSettings | DenoiserSettings] = {
     "edp-gnn": EDPGNNSettings(),
     "edp-gnn-released": EDPGNNSettings.released(),
     "gin": EDPGNNSettings.ablation(learnable_adjacency=False, multi_channel=False),
+    "denoiser": DenoiserSettings(),
 }
 """Networks by name, as the command line offers them."""
+
+
+def _kind(name: str, usual: str) -> Discriminator:
+    """Tell settings apart by a field that may be missing in those of before there was a choice."""
+
+    def read(value: Any) -> str:
+        found = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+        return usual if found is None else str(found)
+
+    return Discriminator(read)
+
+
+NetworkSettings = Annotated[
+    Annotated[EDPGNNSettings, Tag("edp-gnn")] | Annotated[DenoiserSettings, Tag("denoiser")],
+    _kind("kind", "edp-gnn"),
+]
+SamplingSettings = Annotated[
+    Annotated[LangevinSettings, Tag("langevin")]
+    | Annotated[HeunSettings, Tag("heun")]
+    | Annotated[RenoisingSettings, Tag("renoising")],
+    _kind("sampler", "langevin"),
+]
 
 
 class RunSettings(Settings):
@@ -29,9 +52,30 @@ class RunSettings(Settings):
 
     seed: int = Field(default=0, ge=0)
     noise: NoiseSettings = NoiseSettings()
-    network: EDPGNNSettings = EDPGNNSettings()
+    """Noise levels of the paper's objective and of annealed Langevin dynamics."""
+    denoising: DenoisingSettings | None = None
+    """Cross-entropy at every noise level of a range as the objective; without it, the paper's."""
+    network: NetworkSettings = EDPGNNSettings()
     training: TrainingSettings = TrainingSettings()
-    sampling: LangevinSettings = LangevinSettings()
+    sampling: SamplingSettings = LangevinSettings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _denoisers_learn_to_denoise(cls, values: Any) -> Any:
+        network = values.get("network")
+        kind = network.get("kind") if isinstance(network, Mapping) else getattr(network, "kind", "")
+        if kind == "denoiser" and values.get("denoising") is None:
+            return {**values, "denoising": DenoisingSettings()}
+        return values
+
+    @model_validator(mode="after")
+    def _sampler_suits(self) -> Self:
+        if self.denoising is None and not isinstance(self.sampling, LangevinSettings):
+            raise ValueError(
+                f"the sampler {self.sampling.sampler!r} wants a network that was trained to "
+                "denoise at every noise level: use network kind 'denoiser', or set [denoising]"
+            )
+        return self
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -67,7 +111,7 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def named_network(name: str) -> EDPGNNSettings:
+def named_network(name: str) -> EDPGNNSettings | DenoiserSettings:
     """Return the settings of a network by name.
 
     Raises:
@@ -85,10 +129,10 @@ def changed_settings(stored: RunSettings, wanted: RunSettings) -> list[str]:
         del settings["sampling"], settings["training"]["steps"], settings["training"]["log_every"]
     changed = []
     for part, value in before.items():
-        values = value if isinstance(value, dict) else {"": value}
-        others = after[part] if isinstance(value, dict) else {"": after[part]}
+        both = isinstance(value, dict) and isinstance(after[part], dict)
+        values, others = (value, after[part]) if both else ({"": value}, {"": after[part]})
         for name, old in values.items():
-            if others[name] != old:
+            if others.get(name) != old:
                 key = f"{part}.{name}" if name else part
-                changed.append(f"{key} was {old!r} and is now {others[name]!r}")
+                changed.append(f"{key} was {old!r} and is now {others.get(name)!r}")
     return changed

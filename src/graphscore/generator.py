@@ -22,27 +22,36 @@ from graphscore.acceleration import (
     choose_sampler,
     choose_trainer,
     resolve_accelerate,
+    sample_denoiser,
 )
-from graphscore.config import RunSettings, changed_settings
+from graphscore.assembly import Network, make_network, make_objective
+from graphscore.config import (
+    NetworkSettings,
+    RunSettings,
+    SamplingSettings,
+    changed_settings,
+    named_network,
+)
 from graphscore.device import describe_device, resolve_device
 from graphscore.errors import CheckpointError, GraphscoreError, OutputError, SettingsError
 from graphscore.graphs import GraphBatch, node_mask_of_sizes, prepare_graphs
 from graphscore.metrics import EvaluationResult, evaluate
-from graphscore.networks import EDPGNN, EDPGNNSettings
+from graphscore.networks import LogOddsNetwork, edge_density
 from graphscore.noise import NoiseSettings, ladder
 from graphscore.pretrained import pretrained_folder
 from graphscore.progress import Update, progress
+from graphscore.recommendation import suited
 from graphscore.sampling import (
     LangevinSettings,
     Selection,
     SizeDistribution,
     chunks_of_similar_size,
-    langevin_grid,
+    grid,
     quantise,
     select,
 )
 from graphscore.seeding import torch_generator
-from graphscore.training import Trainer, TrainingRecord, TrainingSettings
+from graphscore.training import DenoisingSettings, Trainer, TrainingRecord, TrainingSettings
 from graphscore.training.checkpoint import read_checkpoint, write_checkpoint
 from graphscore.training.run_folder import LOG, RunFolder
 from graphscore.version import __version__
@@ -57,7 +66,7 @@ Graphs = Iterable[Any] | GraphBatch
 class _Model:
     """What belongs together: weights, the graphs they come from, and how far they were trained."""
 
-    network: EDPGNN
+    network: Network
     sizes: SizeDistribution
     origin: dict[str, Any]
     step: int
@@ -70,8 +79,10 @@ class GraphGenerator:
 
     Args:
         seed: fixes initial weights, training and sampling.
-        noise, network, training, sampling: settings of the parts, as settings objects or as
-            dictionaries of the values that differ from the defaults.
+        noise, denoising, network, training, sampling: settings of the parts, as settings objects
+            or as dictionaries of the values that differ from the defaults. Without a network it is
+            a denoiser whose size, training and sampler suit the graphs; a name such as "edp-gnn"
+            takes that one.
         device: "auto" (CUDA, else Apple, else CPU), or a torch device name.
         accelerate: "auto" takes the fastest path that works on the device, "off" the plain one.
         show_progress: show training and sampling on standard error.
@@ -95,14 +106,21 @@ class GraphGenerator:
         *,
         seed: int = 0,
         noise: NoiseSettings | Mapping[str, Any] | None = None,
-        network: EDPGNNSettings | Mapping[str, Any] | None = None,
+        denoising: DenoisingSettings | Mapping[str, Any] | None = None,
+        network: NetworkSettings | Mapping[str, Any] | str | None = None,
         training: TrainingSettings | Mapping[str, Any] | None = None,
-        sampling: LangevinSettings | Mapping[str, Any] | None = None,
+        sampling: SamplingSettings | Mapping[str, Any] | None = None,
         device: str = "auto",
         accelerate: Accelerate = "auto",
         show_progress: bool = True,
     ) -> None:
-        parts = {"noise": noise, "network": network, "training": training, "sampling": sampling}
+        parts = {
+            "noise": noise,
+            "denoising": denoising,
+            "network": named_network(network) if isinstance(network, str) else network,
+            "training": training,
+            "sampling": sampling,
+        }
         given = {name: part for name, part in parts.items() if part is not None}
         self.settings = RunSettings(seed=seed, **given)
         self.device = resolve_device(device)
@@ -121,8 +139,9 @@ class GraphGenerator:
         show_progress: bool = True,
     ) -> Self:
         """Make a generator from the settings of a run."""
-        parts = {name: getattr(settings, name) for name in type(settings).model_fields}
-        return cls(**parts, device=device, accelerate=accelerate, show_progress=show_progress)
+        made = cls(device=device, accelerate=accelerate, show_progress=show_progress)
+        made.settings = settings
+        return made
 
     # ------------------------------------------------------------------ training
 
@@ -157,17 +176,18 @@ class GraphGenerator:
         """
         clean = prepare_graphs(graphs, source=source)
         data = GraphBatch.from_networkx(clean)
+        self.settings = suited(self.settings, data)
         if self.settings.network.node_feat_dim:
             raise SettingsError(
                 "GraphGenerator models structure only, but network.node_feat_dim is "
                 f"{self.settings.network.node_feat_dim}. Set it to 0, or train with "
                 "graphscore.training.Trainer on a GraphBatch with node features."
             )
-        network = self._make_network()
+        network = self._make_network(edge_density(data))
         trainer = choose_trainer(
             network,
             data,
-            self.settings.noise.sigmas,
+            make_objective(self.settings),
             self.settings.training,
             seed=self.settings.seed,
             device=self.device,
@@ -203,10 +223,9 @@ class GraphGenerator:
         if self.show_progress:
             print(message, file=sys.stderr, flush=True)
 
-    def _make_network(self) -> EDPGNN:
-        settings = self.settings
-        generator = torch_generator(settings.seed, "initial weights")
-        return EDPGNN(settings.network, settings.noise.sigmas, generator=generator)
+    def _make_network(self, density: float) -> Network:
+        generator = torch_generator(self.settings.seed, "initial weights")
+        return make_network(self.settings, density=density, generator=generator)
 
     def _run(
         self,
@@ -277,7 +296,7 @@ class GraphGenerator:
         return self._model
 
     @property
-    def network(self) -> EDPGNN:
+    def network(self) -> Network:
         """The trained score network (averaged weights), in evaluation mode.
 
         Raises:
@@ -301,16 +320,17 @@ class GraphGenerator:
         *,
         sizes: Sequence[int] | None = None,
         seed: int | None = None,
-        sampling: LangevinSettings | Mapping[str, Any] | None = None,
+        sampling: SamplingSettings | Mapping[str, Any] | None = None,
     ) -> list[nx.Graph[Any]]:
-        """Generate graphs by annealed Langevin dynamics.
+        """Generate graphs.
 
         Args:
             number: how many.
             sizes: number of nodes of each graph; drawn from the training graphs' if not given.
             seed: same seed, same graphs. Without it, each call gives new graphs, and the sequence
                 of calls is fixed by the generator's own seed.
-            sampling: settings instead of the generator's, or a dictionary of those that differ.
+            sampling: settings instead of the generator's, or a dictionary of those that differ;
+                with "sampler" in it, those of that sampler.
 
         Raises:
             SettingsError: `number` or `sizes` make no sense.
@@ -334,35 +354,69 @@ class GraphGenerator:
             drawn = distribution.draw(number, generator=torch_generator(seed, *stream, "sizes"))
         else:
             drawn = torch.tensor([int(size) for size in sizes])
-        settings = (
-            sampling
-            if isinstance(sampling, LangevinSettings)
-            else self.settings.sampling.replaced(**(sampling or {}))
-        )
+        settings = self.sampler_settings(sampling)
         chunks = chunks_of_similar_size(drawn, PAIRS_PER_CHUNK.get(self.device.type, 100_000))
         graphs: dict[int, nx.Graph[Any]] = {}
-        calls = len(self.settings.noise.sigmas) * settings.steps_per_level
-        with progress("sampling", calls * len(chunks), enabled=self.show_progress) as update:
+        steps = settings.steps_in_all(self.settings.noise)
+        with progress("sampling", steps * len(chunks), enabled=self.show_progress) as update:
             for index, chunk in enumerate(chunks):
                 generator = torch_generator(seed, *stream, index, device=self.device)
-                before = index * calls
+                before = index * steps
                 made = self._sample_chunk(
                     drawn[chunk], settings, generator, partial(_advance, update, before)
                 )
                 graphs |= dict(zip(chunk.tolist(), made))
         return [graphs[index] for index in range(number)]
 
+    def sampler_settings(
+        self, changes: SamplingSettings | Mapping[str, Any] | None = None
+    ) -> SamplingSettings:
+        """Return the settings that `sample` would use.
+
+        Args:
+            changes: as for `sample`.
+
+        Raises:
+            SettingsError: a setting is unknown, or the network cannot serve that sampler.
+        """
+        usual = self.settings.sampling
+        if changes is None:
+            return usual
+        if isinstance(changes, Mapping) and changes.get("sampler", usual.sampler) == usual.sampler:
+            changes = {**usual.model_dump(), **changes}
+        changed: RunSettings = self.settings.replaced(sampling=changes)
+        return changed.sampling
+
     def _sample_chunk(
         self,
         sizes: Tensor,
-        settings: LangevinSettings,
+        settings: SamplingSettings,
         generator: torch.Generator,
         on_step: Callable[[int, Tensor], None],
     ) -> list[nx.Graph[Any]]:
         node_mask = node_mask_of_sizes(sizes).to(self.device)
-        sigmas = ladder(self.settings.noise, device=self.device)
-        sampler = choose_sampler(self.network, nodes=node_mask.shape[1], accelerate=self.accelerate)
-        result = sampler.sample(node_mask, sigmas, settings, generator=generator, on_step=on_step)
+        if isinstance(settings, LangevinSettings):
+            levels = ladder(self.settings.noise, device=self.device)
+            sampler = choose_sampler(
+                self.network, nodes=node_mask.shape[1], accelerate=self.accelerate
+            )
+            result = sampler.sample(
+                node_mask, levels, settings, generator=generator, on_step=on_step
+            )
+        else:
+            # The settings of a run do not have these samplers without this objective.
+            network, denoising = self.network, self.settings.denoising
+            assert isinstance(network, LogOddsNetwork)
+            assert denoising is not None
+            result = sample_denoiser(
+                network,
+                node_mask,
+                denoising.sigma_range,
+                settings,
+                generator=generator,
+                on_step=on_step,
+                fast=self.accelerate == "auto",
+            )
         adj = quantise(result.adj, node_mask, settings.threshold)
         return GraphBatch(adj, node_mask).to("cpu").to_networkx()
 
@@ -371,21 +425,22 @@ class GraphGenerator:
         validation: Graphs,
         *,
         number: int = 64,
-        candidates: Sequence[LangevinSettings] | None = None,
+        candidates: Sequence[SamplingSettings] | None = None,
         seed: int = 0,
     ) -> Selection:
-        """Choose (epsilon, epsilon_s) by average MMD to validation graphs, and keep the best.
+        """Choose the sampler's settings by average MMD to validation graphs, and keep the best.
 
         Args:
             validation: graphs to compare with; never test graphs.
             number: graphs sampled for each candidate.
-            candidates: settings to try, a grid around the usual ones if not given.
+            candidates: settings to try; if not given, a grid around the usual ones: (epsilon,
+                epsilon_s) of Langevin dynamics, or the fresh noise of Heun's method.
         """
         self._trained()
         if number < 1:
             raise SettingsError(f"cannot judge {number} samples; ask for at least 1.")
         reference = prepare_graphs(validation, source="validation graphs")
-        tried = candidates or langevin_grid(self.settings.sampling)
+        tried = candidates or grid(self.settings.sampling)
         selection = select(
             tried,
             lambda sampling: (
@@ -448,7 +503,8 @@ class GraphGenerator:
         made = cls.from_settings(
             settings, device=device, accelerate=accelerate, show_progress=show_progress
         )
-        network = made._make_network()
+        # The density that was trained with comes with the weights.
+        network = made._make_network(0.5)
         prefix = "average."
         weights = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
         try:

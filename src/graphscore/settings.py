@@ -33,27 +33,41 @@ class Settings(BaseModel):
         return type(self)(**{**self.model_dump(), **changes})
 
 
-def _fields_at(model: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
-    """Names that were allowed at the place of an unknown key."""
-    current: type[BaseModel] = model
-    for key in path:
-        field = current.model_fields.get(str(key))
-        if field is None:
-            return []
-        candidates = (field.annotation, *get_args(field.annotation))
-        nested = [c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)]
-        if not nested:
-            return []
-        current = nested[0]
-    return list(current.model_fields)
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    """The settings that a field may hold."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in get_args(annotation) for model in _models_in(part)]
+
+
+def _names_its_kind(model: type[BaseModel], tag: str) -> bool:
+    return any(field.default == tag for field in model.model_fields.values())
+
+
+def _place(model: type[BaseModel], path: tuple[int | str, ...]) -> tuple[list[str], list[str]]:
+    """The keys that lead to a place, and the names that are allowed there.
+
+    Where a field holds one of several settings, pydantic's path names which; a user's does not.
+    """
+    names: list[str] = []
+    models = [model]
+    for key in map(str, path):
+        tagged = [one for one in models if _names_its_kind(one, key)]
+        if len(models) > 1 and tagged:
+            models = tagged
+            continue
+        names.append(key)
+        fields = [one.model_fields[key] for one in models if key in one.model_fields]
+        models = [found for field in fields for found in _models_in(field.annotation)]
+    return names, [name for one in models for name in one.model_fields]
 
 
 def _describe(error: ValidationError, model: type[BaseModel]) -> str:
     lines = []
     for item in error.errors():
-        where = ".".join(str(part) for part in item["loc"]) or model.__name__
+        where = ".".join(_place(model, item["loc"])[0]) or model.__name__
         if item["type"] == "extra_forbidden":
-            allowed = _fields_at(model, item["loc"][:-1])
+            allowed = _place(model, item["loc"][:-1])[1]
             near = difflib.get_close_matches(str(item["loc"][-1]), allowed, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(allowed)}."
             lines.append(f"unknown setting {where!r}; {hint}")

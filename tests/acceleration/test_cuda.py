@@ -18,7 +18,7 @@ from graphscore.graphs import GraphBatch, node_mask_of_sizes
 from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.sampling import LangevinSettings, annealed_langevin
 from graphscore.seeding import torch_generator
-from graphscore.training import Trainer, TrainingSettings
+from graphscore.training import ScoreMatching, Trainer, TrainingSettings
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
@@ -52,7 +52,7 @@ class Untrimmed(Trainer):
 def trained(settings, network="default", make=choose_trainer, until=None, state=None):
     made = EDPGNN(NETWORKS[network], SIGMAS, generator=torch_generator(0, "weights"))
     data = GraphBatch.from_networkx(graphs())
-    trainer = make(made, data, SIGMAS, settings, seed=0, device="cuda")
+    trainer = make(made, data, ScoreMatching(SIGMAS), settings, seed=0, device="cuda")
     if state is not None:
         trainer.restore(state, step=until, seconds=0.0)
         until = None

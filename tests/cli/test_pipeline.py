@@ -114,6 +114,7 @@ def test_sampling_options_reach_the_sampler(place, call):
     options = ("--step-size", 1e-5, "--noise-scale", 0.5, "--steps-per-level", 1)
     outcome = call("sample", "run", "-n", 2, *options, "--threshold", 0.9, "--json")
     assert json.loads(outcome.out)["sampling"] == {
+        "sampler": "langevin",
         "step_size": 1e-5,
         "noise_scale": 0.5,
         "steps_per_level": 1,

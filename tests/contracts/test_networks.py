@@ -14,7 +14,13 @@ import pytest
 import torch
 
 from graphscore.graphs import GraphBatch, node_mask_of_sizes, pair_mask
-from graphscore.networks import EDPGNN, EDPGNNSettings
+from graphscore.networks import (
+    EDPGNN,
+    AsDenoiser,
+    DenoiserSettings,
+    EDPGNNSettings,
+    LogOddsDenoiser,
+)
 
 TOLERANCE = 1e-10
 LADDER = (1.6, 0.8, 0.4, 0.1)
@@ -22,6 +28,15 @@ LADDER = (1.6, 0.8, 0.4, 0.1)
 
 def edp_gnn(settings, sigmas=LADDER):
     return partial(EDPGNN, settings, sigmas)
+
+
+def denoiser(**changes):
+    shape = {"blocks": 2, "pair_width": 6, "node_width": 5, "product_width": 3, "walk_steps": 3}
+    return partial(LogOddsDenoiser, DenoiserSettings(**{**shape, **changes}), 0.3)
+
+
+def as_denoiser(settings, *, generator):
+    return AsDenoiser(EDPGNN(settings, LADDER, generator=generator), 0.3)
 
 
 paper, released, ablation = EDPGNNSettings, EDPGNNSettings.released, EDPGNNSettings.ablation
@@ -49,6 +64,11 @@ NETWORKS = {
     "unconditioned-nodes": edp_gnn(paper(condition_nodes=False, **small)),
     "no-complement": edp_gnn(paper(complement_channel=False, **small)),
     "smallest": edp_gnn(paper(**tiny)),
+    "denoiser": denoiser(),
+    "denoiser-node-features": denoiser(node_feat_dim=3, walk_steps=0),
+    "denoiser-bare": denoiser(product_width=0, walk_steps=1, closed_form=False),
+    "denoiser-smallest": denoiser(blocks=1, pair_width=2, node_width=1, product_width=1),
+    "edp-gnn-as-denoiser": partial(as_denoiser, paper(node_feat_dim=2, **small)),
 }
 SHARES_STATISTICS = {"released", "released-fixed-adjacency", "released-node-features", "batch-norm"}
 

@@ -16,7 +16,7 @@ from graphscore.errors import GraphscoreNotice, TrainingError
 from graphscore.graphs import GraphBatch, node_mask_of_sizes, pair_mask
 from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.noise import symmetric_noise
-from graphscore.training import Trainer, TrainingSettings, score_matching_loss
+from graphscore.training import ScoreMatching, Trainer, TrainingSettings, score_matching_loss
 from graphscore.training.batches import BatchOrder
 from graphscore.training.memory import saved_bytes
 from graphscore.training.objective import perturb_batch
@@ -49,7 +49,7 @@ def make_trainer(
     network = EDPGNN(settings, SIGMAS, generator=torch.Generator().manual_seed(1)).to(dtype)
     training = TrainingSettings(steps=steps, batch_size=batch_size, log_every=1)
     data = (data or of_seven_nodes()).to(dtype=dtype)
-    return Trainer(network, data, SIGMAS, training, seed=0, bucketing=bucketing)
+    return Trainer(network, data, ScoreMatching(SIGMAS), training, seed=0, bucketing=bucketing)
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_pieces_have_the_gradient_of_the_whole(piece, features):
     numbers = trainer._add_up(perturbed, Piece(slice(0, 10), 7).cut(piece))
     assert_close(gradients(trainer), expected)
     per_level = loss.per_level.detach()
-    assert_close(list(numbers), [loss.per_pair.mean(), *per_level])
+    assert_close(list(numbers), [loss.total.detach(), loss.per_pair.mean(), *per_level])
 
 
 def test_the_noise_is_that_of_the_whole_batch():
@@ -372,7 +372,7 @@ def test_noise_that_does_not_fit_is_an_error(monkeypatch):
     def fail(*arguments, **keywords):
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
 
-    monkeypatch.setattr("graphscore.training.trainer.perturb_batch", fail)
+    monkeypatch.setattr("graphscore.training.objective.perturb_batch", fail)
     with pytest.raises(TrainingError, match=r"4 graphs padded to 7 nodes.*smaller batch_size"):
         trainer.run()
 
@@ -479,7 +479,7 @@ import torch
 from graphscore.errors import TrainingError
 from graphscore.graphs import GraphBatch
 from graphscore.networks import EDPGNN, EDPGNNSettings
-from graphscore.training import Trainer, TrainingSettings
+from graphscore.training import ScoreMatching, Trainer, TrainingSettings
 
 kind, nodes, graphs, share = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
 torch.set_num_threads(1)
@@ -509,7 +509,7 @@ def train():
     network = make_network()
     data = GraphBatch(torch.zeros(graphs, nodes, nodes), torch.ones(graphs, nodes).bool())
     settings = TrainingSettings(steps=2, batch_size=graphs)
-    Trainer(network, data, (1.0, 0.1), settings, seed=0).run()
+    Trainer(network, data, ScoreMatching((1.0, 0.1)), settings, seed=0).run()
     return list(network.state_dict().values())
 
 
@@ -581,5 +581,5 @@ def test_a_graph_without_nodes_is_no_obstacle():
     data = GraphBatch(torch.zeros(3, 4, 4), mask)
     network = EDPGNN(PAPER, SIGMAS, generator=torch.Generator().manual_seed(0))
     settings = TrainingSettings(steps=2, batch_size=3)
-    trainer = Trainer(network, data, SIGMAS, settings, seed=0)
+    trainer = Trainer(network, data, ScoreMatching(SIGMAS), settings, seed=0)
     assert trainer.run()

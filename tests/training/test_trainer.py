@@ -15,7 +15,7 @@ from graphscore.errors import CheckpointError, SettingsError, TrainingError
 from graphscore.graphs import GraphBatch, node_mask_of_sizes, pair_mask
 from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.noise import symmetric_noise
-from graphscore.training import Trainer, TrainingSettings
+from graphscore.training import ScoreMatching, Trainer, TrainingSettings
 from graphscore.training.batches import BatchOrder
 from graphscore.training.checkpoint import read_checkpoint, write_checkpoint
 from graphscore.training.readout import ReadOut
@@ -35,7 +35,7 @@ def small_data():
 def make_trainer(settings=None, *, network=PAPER, seed=0, data=None):
     settings = settings or TrainingSettings(steps=20, batch_size=4, log_every=5)
     net = EDPGNN(network, SIGMAS, generator=torch.Generator().manual_seed(seed + 100))
-    return Trainer(net, data or small_data(), SIGMAS, settings, seed=seed)
+    return Trainer(net, data or small_data(), ScoreMatching(SIGMAS), settings, seed=seed)
 
 
 def snapshot(trainer):
@@ -117,7 +117,7 @@ def test_the_seed_decides():
     assert_equal_states(one.state(), two.state())
     # The same initial weights with another order and other noise.
     network, settings = make_trainer().network, one.settings
-    other = Trainer(network, small_data(), SIGMAS, settings, seed=1)
+    other = Trainer(network, small_data(), ScoreMatching(SIGMAS), settings, seed=1)
     other.run()
     name = "model.final.last.weight"
     assert not torch.equal(one.state()[name], other.state()[name])
@@ -170,7 +170,7 @@ def test_weights_that_are_not_finite_end_training():
     Then no record and no state is handed out, so no checkpoint is replaced.
     """
     settings = TrainingSettings(steps=1, learning_rate=2e37)
-    trainer = Trainer(Overflowing(), small_data(), SIGMAS, settings, seed=0)
+    trainer = Trainer(Overflowing(), small_data(), ScoreMatching(SIGMAS), settings, seed=0)
     records = []
     with pytest.raises(TrainingError):
         trainer.run(on_record=records.append)
@@ -229,7 +229,7 @@ def test_steps_do_not_wait_for_the_device():
     """Over several windows of batches and a record, nothing makes the host wait."""
     network = EDPGNN(PAPER, SIGMAS, generator=torch.Generator().manual_seed(0))
     settings = TrainingSettings(steps=100, batch_size=4)
-    trainer = Trainer(network, small_data(), SIGMAS, settings, seed=0, device="cuda")
+    trainer = Trainer(network, small_data(), ScoreMatching(SIGMAS), settings, seed=0, device="cuda")
     trainer._train_step()
     torch.cuda.set_sync_debug_mode("error")
     try:
@@ -266,7 +266,7 @@ def watched(batch_size, steps, graphs=7, seed=0, bucketing=False):
     data = GraphBatch(torch.zeros(graphs, graphs, graphs), mask)
     network = Watching()
     settings = TrainingSettings(steps=steps, batch_size=batch_size)
-    Trainer(network, data, (0.5,), settings, seed=seed, bucketing=bucketing).run()
+    Trainer(network, data, ScoreMatching((0.5,)), settings, seed=seed, bucketing=bucketing).run()
     return network
 
 
@@ -298,7 +298,7 @@ def test_every_step_and_every_graph_has_its_own_noise():
     network = Watching()
     data = GraphBatch(torch.zeros(1, 4, 4), torch.ones(1, 4, dtype=torch.bool))
     settings = TrainingSettings(steps=6, batch_size=5)
-    Trainer(network, data, (0.5, 0.4), settings, seed=0).run()
+    Trainer(network, data, ScoreMatching((0.5, 0.4)), settings, seed=0).run()
     values = torch.cat(network.states)[:, 0, 1]
     assert len(values.unique()) == 6 * 5 * 2
 

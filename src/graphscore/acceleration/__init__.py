@@ -7,5 +7,13 @@ from graphscore.acceleration.choice import (
     choose_trainer,
     resolve_accelerate,
 )
+from graphscore.acceleration.denoising import sample_denoiser
 
-__all__ = ["Accelerate", "Sampler", "choose_sampler", "choose_trainer", "resolve_accelerate"]
+__all__ = [
+    "Accelerate",
+    "Sampler",
+    "choose_sampler",
+    "choose_trainer",
+    "resolve_accelerate",
+    "sample_denoiser",
+]

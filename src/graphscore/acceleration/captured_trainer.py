@@ -13,7 +13,6 @@ from graphscore.acceleration.notices import notify, short
 from graphscore.seeding import reseed
 from graphscore.training import Trainer
 from graphscore.training.memory import free_memory, is_out_of_memory
-from graphscore.training.objective import perturb_batch
 from graphscore.training.pieces import Piece
 
 
@@ -33,12 +32,12 @@ class CapturedTrainer(Trainer):
         super().__init__(*arguments, **settings)
         self._generator = torch.Generator(self.device)
         self._chosen = torch.zeros(self.settings.batch_size, dtype=torch.int64, device=self.device)
-        self._numbers = self._sigmas.new_zeros(2 + len(self._sigmas))
+        self._numbers = self.data.adj.new_zeros(3 + self.objective.parts)
         self._replay: Callable[[], None] | None = None
         self._records = True
 
     def _train_step(self) -> Tensor:
-        whole = Piece(slice(0, len(self._chosen) * len(self._sigmas)), self.data.max_nodes)
+        whole = Piece(slice(0, len(self._chosen) * self.objective.copies), self.data.max_nodes)
         if not self._records or self._pieces.cut([whole]) != [whole]:
             return super()._train_step()
         self._chosen.copy_(self._indices(self.step))
@@ -69,7 +68,7 @@ class CapturedTrainer(Trainer):
     def _record_step(self, whole: Piece) -> Callable[[], None]:
         def step() -> None:
             batch = self.data[self._chosen]
-            perturbed = perturb_batch(batch, self._sigmas, generator=self._generator)
+            perturbed = self.objective.perturb(batch, generator=self._generator)
             numbers = self._add_up(perturbed, [whole])
             norm = self._apply()
             self._numbers.copy_(torch.cat([norm.view(1), numbers]))

@@ -19,7 +19,7 @@ from graphscore.graphs.batch import GraphBatch
 from graphscore.networks import EDPGNN
 from graphscore.sampling import LangevinSettings, SamplingResult, annealed_langevin
 from graphscore.sampling.langevin import OnStep
-from graphscore.training import Trainer, TrainingSettings
+from graphscore.training import Objective, Trainer, TrainingSettings
 
 Accelerate = Literal["auto", "off"]
 """The one switch: the fastest path that works here, or the plain one that it is compared with."""
@@ -131,7 +131,7 @@ def falling_back(name: str, fast: Sample, slower: Sample) -> Sample:
 def choose_trainer(
     network: nn.Module,
     data: GraphBatch,
-    sigmas: tuple[float, ...],
+    objective: Objective,
     settings: TrainingSettings,
     *,
     seed: int,
@@ -141,4 +141,4 @@ def choose_trainer(
     """Return the fastest trainer on the device: a recorded step on CUDA, else the plain one."""
     fast = accelerate == "auto" and torch.device(device).type == "cuda"
     trainer = CapturedTrainer if fast else Trainer
-    return trainer(network, data, sigmas, settings, seed=seed, device=device)
+    return trainer(network, data, objective, settings, seed=seed, device=device)

@@ -15,7 +15,7 @@ from graphscore.networks import EDPGNN
 from graphscore.noise import ladder, symmetric_noise
 from graphscore.sampling import LangevinSettings
 from graphscore.seeding import torch_generator
-from graphscore.training import Trainer, TrainingSettings
+from graphscore.training import ScoreMatching, Trainer, TrainingSettings
 
 # The network is not trained, and at the usual step size its chain could leave the finite numbers.
 # The time of a step does not depend on its size.
@@ -53,7 +53,7 @@ def make_trainer(
     return choose_trainer(
         network,
         random_graphs(graphs, nodes, device),
-        plan.noise.sigmas,
+        ScoreMatching(plan.noise.sigmas),
         TrainingSettings(batch_size=graphs),
         seed=0,
         device=device,

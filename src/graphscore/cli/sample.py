@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from graphscore.cli.tables import print_json
-
-if TYPE_CHECKING:
-    from graphscore.generator import GraphGenerator
-    from graphscore.sampling import LangevinSettings
 
 
 def sample(
@@ -26,6 +22,9 @@ def sample(
     seed: int | None = None,
     device: str = "auto",
     accelerate: Literal["auto", "off"] = "auto",
+    sampler: Literal["langevin", "heun", "renoising"] | None = None,
+    steps: int | None = None,
+    churn: float | None = None,
     step_size: float | None = None,
     noise_scale: float | None = None,
     steps_per_level: int | None = None,
@@ -56,6 +55,12 @@ def sample(
         auto, cpu, cuda or mps.
     accelerate
         auto takes the fastest path that works on the device, off the plain one.
+    sampler
+        Other than the model's. heun and renoising want a model that was trained to denoise.
+    steps
+        Steps of heun (two network calls each) or of renoising (one each) other than the model's.
+    churn
+        Fresh noise in heun other than the model's; 0 for none.
     step_size
         Langevin step size (epsilon) other than the model's.
     noise_scale
@@ -83,12 +88,17 @@ def sample(
     if picture is not None:
         check_picture(picture)
     generator = GraphGenerator.load(place.folder, device=device, accelerate=accelerate)
-    settings = _sampling(
-        generator,
-        step_size=step_size,
-        noise_scale=noise_scale,
-        steps_per_level=steps_per_level,
-        threshold=threshold,
+    changes = {
+        "sampler": sampler,
+        "steps": steps,
+        "churn": churn,
+        "step_size": step_size,
+        "noise_scale": noise_scale,
+        "steps_per_level": steps_per_level,
+        "threshold": threshold,
+    }
+    settings = generator.sampler_settings(
+        {name: value for name, value in changes.items() if value is not None}
     )
     chosen = generator.settings.seed if seed is None else seed
     started = time.perf_counter()
@@ -112,9 +122,3 @@ def sample(
     else:
         print(f"{number} graphs written to {target} in {seconds:.1f} s (seed {chosen})")
     return 0
-
-
-def _sampling(generator: GraphGenerator, **given: float | None) -> LangevinSettings:
-    changes = {name: value for name, value in given.items() if value is not None}
-    changed: LangevinSettings = generator.settings.sampling.replaced(**changes)
-    return changed

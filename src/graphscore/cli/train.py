@@ -50,9 +50,11 @@ def train(
     resume
         Continue the run in OUT with the same data and settings; --steps may be larger.
     config
-        TOML file with the sections [noise], [network], [training], [sampling]; options win over it.
+        TOML file with the sections [noise], [denoising], [network], [training], [sampling];
+        options win over it.
     network
-        edp-gnn (default), edp-gnn-released or gin.
+        denoiser, edp-gnn, edp-gnn-released or gin; if not given, a denoiser whose size, training
+        and sampler suit the graphs.
     steps
         Optimiser steps in all.
     batch_size
@@ -93,7 +95,7 @@ def train(
             graphs, run=out, resume=resume, source=data, on_record=on_record, should_stop=stop
         )
     report(out, json=json)
-    if generator.step < settings.training.steps:
+    if generator.step < generator.settings.training.steps:
         print(
             f"stopped early; continue with: graphscore train {data} --out {out} --resume"
             " and the same options for reading graphs",

@@ -26,7 +26,7 @@ from graphscore.experiments.context import Context, Record
 from graphscore.experiments.registry import Experiment
 from graphscore.experiments.tables import Table, made_by, summary
 from graphscore.graphs import GraphBatch
-from graphscore.networks import EDPGNN
+from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.noise import perturb
 from graphscore.plots.channels import (
     ChannelPicture,
@@ -140,9 +140,11 @@ def _compute(context: Context, key: str) -> Record:
     data = load_dataset(DATASET)
     draws = DRAWS.get(context.sizes.name, 1)
     generator = context.fit(key, data.train, source=DATASET, seed=seed, noise={"sigmas": (SIGMA,)})
-    network = generator.network
+    network, shape = generator.network, generator.settings.network
+    assert isinstance(network, EDPGNN)
+    assert isinstance(shape, EDPGNNSettings)
     start = EDPGNN(
-        generator.settings.network,
+        shape,
         generator.settings.noise.sigmas,
         generator=torch_generator(seed, "initial weights"),
     ).to(next(network.parameters()).device)

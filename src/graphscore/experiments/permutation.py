@@ -23,7 +23,6 @@ from graphscore.experiments.context import Context, Record
 from graphscore.experiments.registry import Experiment
 from graphscore.experiments.tables import Table, made_by
 from graphscore.graphs import GraphBatch
-from graphscore.networks import EDPGNN
 from graphscore.noise import perturb
 from graphscore.plots.permutation import ErrorCurve, draw_permutation
 from graphscore.sampling import log_density_difference
@@ -149,7 +148,7 @@ def _compute(context: Context, key: str) -> Record:
     return record
 
 
-def _network(network: EDPGNN, dtype: torch.dtype, device: torch.device) -> EDPGNN:
+def _network(network: torch.nn.Module, dtype: torch.dtype, device: torch.device) -> torch.nn.Module:
     return copy.deepcopy(network).to(device=device, dtype=dtype).eval()
 
 

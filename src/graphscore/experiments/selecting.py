@@ -10,7 +10,7 @@ import networkx as nx
 from graphscore.experiments.context import Record
 from graphscore.experiments.scale import Scale
 from graphscore.generator import GraphGenerator
-from graphscore.sampling import langevin_grid
+from graphscore.sampling import LangevinSettings, langevin_grid
 from graphscore.seeding import derive_seed
 
 
@@ -27,7 +27,9 @@ def choose_sampling(
         "sampling", the settings from now on; "validation_average", their MMD; "trials", every pair
         with its MMD, None where sampling failed.
     """
-    grid = langevin_grid(generator.settings.sampling, sizes.step_sizes, sizes.noise_scales)
+    usual = generator.settings.sampling
+    assert isinstance(usual, LangevinSettings)
+    grid = langevin_grid(usual, sizes.step_sizes, sizes.noise_scales)
     selection = generator.select_sampling(
         validation,
         number=sizes.selection_samples,
@@ -40,7 +42,7 @@ def choose_sampling(
             "noise_scale": tried.noise_scale,
             "average": average if average < float("inf") else None,
         }
-        for tried, average in selection.trials
+        for tried, (_, average) in zip(grid, selection.trials)
     ]
     best = min(average for _, average in selection.trials)
     return {

@@ -1,5 +1,15 @@
 """Score networks behind one contract: forward(adj, node_mask, sigma, node_feat=None) -> (B,N,N)."""
 
+from graphscore.networks.denoiser import DenoiserSettings, LogOddsDenoiser
 from graphscore.networks.edp_gnn import EDPGNN, EDPGNNSettings
+from graphscore.networks.log_odds import AsDenoiser, LogOddsNetwork, edge_density
 
-__all__ = ["EDPGNN", "EDPGNNSettings"]
+__all__ = [
+    "EDPGNN",
+    "AsDenoiser",
+    "DenoiserSettings",
+    "EDPGNNSettings",
+    "LogOddsDenoiser",
+    "LogOddsNetwork",
+    "edge_density",
+]

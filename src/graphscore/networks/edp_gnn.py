@@ -39,6 +39,8 @@ class EDPGNNSettings(Settings):
     (4, 4, 4, 4, 4)
     """
 
+    kind: Literal["edp-gnn"] = "edp-gnn"
+    """Tells the settings of one network from those of another."""
     channels: tuple[int, ...] = (4, 4, 4, 4, 4)
     """Adjacency channels that each layer produces; the length is the number of layers."""
     message_steps: int = Field(default=4, ge=1)

@@ -1,21 +1,32 @@
 """From sizes to graphs: initial state, samplers, quantisation, step-size selection, log-density."""
 
+from graphscore.sampling.denoising import denoise_by_score, noisy_start
 from graphscore.sampling.density import log_density_difference
+from graphscore.sampling.heun import HeunSettings, heun
 from graphscore.sampling.langevin import LangevinSettings, SamplingResult, annealed_langevin
-from graphscore.sampling.selection import Selection, langevin_grid, select
+from graphscore.sampling.renoising import RenoisingSettings, renoise
+from graphscore.sampling.selection import SamplerSettings, Selection, grid, langevin_grid, select
 from graphscore.sampling.sizes import SizeDistribution, chunks_of_similar_size
 from graphscore.sampling.states import folded_normal, quantise
 
 __all__ = [
+    "HeunSettings",
     "LangevinSettings",
+    "RenoisingSettings",
+    "SamplerSettings",
     "SamplingResult",
     "Selection",
     "SizeDistribution",
     "annealed_langevin",
     "chunks_of_similar_size",
+    "denoise_by_score",
     "folded_normal",
+    "grid",
+    "heun",
     "langevin_grid",
     "log_density_difference",
+    "noisy_start",
     "quantise",
+    "renoise",
     "select",
 ]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
 from graphscore.errors import SamplingError
-from graphscore.noise import symmetric_noise
+from graphscore.noise import NoiseSettings, symmetric_noise
 from graphscore.sampling.states import folded_normal
 from graphscore.settings import Settings
 
@@ -25,6 +26,8 @@ Faster paths call it after several steps at once, and always after the last."""
 class LangevinSettings(Settings):
     """Step sizes and lengths of annealed Langevin dynamics."""
 
+    sampler: Literal["langevin"] = "langevin"
+    """Tells the settings of one sampler from those of another."""
     step_size: float = Field(default=2e-3, gt=0)
     """epsilon: the step size at the smallest sigma; alpha_i = epsilon sigma_i^2 / sigma_L^2."""
     noise_scale: float = Field(default=1.0, ge=0)
@@ -33,6 +36,10 @@ class LangevinSettings(Settings):
     """T: steps at each noise level."""
     threshold: float = Field(default=0.5, gt=0, lt=1)
     """Entries above it become edges."""
+
+    def steps_in_all(self, noise: NoiseSettings) -> int:
+        """Steps at all levels of the ladder."""
+        return len(noise.sigmas) * self.steps_per_level
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from itertools import product
 
 from graphscore.errors import SamplingError, SettingsError
+from graphscore.sampling.heun import HeunSettings
 from graphscore.sampling.langevin import LangevinSettings
+from graphscore.sampling.renoising import RenoisingSettings
+
+SamplerSettings = LangevinSettings | HeunSettings | RenoisingSettings
+CHURNS = (0.0, 0.1, 0.2, 0.4)
+"""Fresh noise per step of Heun's method."""
+SPACINGS = (3.0, 5.0, 7.0, 10.0)
+"""Spacings of the noise levels of re-noising."""
 
 
 @dataclass(frozen=True)
@@ -19,8 +27,8 @@ class Selection:
         trials: every candidate with its distance; infinite where sampling failed.
     """
 
-    best: LangevinSettings
-    trials: list[tuple[LangevinSettings, float]]
+    best: SamplerSettings
+    trials: list[tuple[SamplerSettings, float]]
 
 
 def langevin_grid(
@@ -40,8 +48,21 @@ def langevin_grid(
     ]
 
 
+def grid(base: SamplerSettings) -> list[SamplerSettings]:
+    """Return settings to try: the few that matter most for a sampler, others as in `base`.
+
+    >>> len(grid(LangevinSettings())), len(grid(HeunSettings()))
+    (15, 4)
+    """
+    if isinstance(base, LangevinSettings):
+        return [*langevin_grid(base)]
+    if isinstance(base, HeunSettings):
+        return [base.replaced(churn=share * base.steps) for share in CHURNS]
+    return [base.replaced(rho=rho) for rho in SPACINGS]
+
+
 def select(
-    candidates: Iterable[LangevinSettings], distance: Callable[[LangevinSettings], float]
+    candidates: Iterable[SamplerSettings], distance: Callable[[SamplerSettings], float]
 ) -> Selection:
     """Try every candidate and keep the nearest.
 
@@ -53,10 +74,10 @@ def select(
         SettingsError: there is no candidate, or sampling failed with all of them.
 
     Example:
-        >>> select(langevin_grid(), lambda settings: settings.step_size).best.step_size
-        0.0002
+        >>> select(grid(HeunSettings(steps=10)), lambda settings: settings.churn).best.churn
+        0.0
     """
-    trials: list[tuple[LangevinSettings, float]] = []
+    trials: list[tuple[SamplerSettings, float]] = []
     for settings in candidates:
         try:
             trials.append((settings, distance(settings)))

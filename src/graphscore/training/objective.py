@@ -1,9 +1,10 @@
-"""What training minimises: denoising score matching over all noise levels (equation 3)."""
+"""What training minimises; the paper's: denoising score matching over all levels (equation 3)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -13,6 +14,46 @@ from graphscore.noise import perturb, perturbation_score
 
 ScoreNetwork = Callable[..., Tensor]
 """score(adj, node_mask, sigma, node_feat) -> (B,N,N)"""
+
+
+class Perturbed(Protocol):
+    """Perturbed graphs of a batch, which are judged some at a time.
+
+    The noise of all of them is drawn together, so that it does not depend on how many are computed
+    at a time.
+    """
+
+    def __len__(self) -> int: ...
+
+    @property
+    def max_nodes(self) -> int:
+        """Width that the graphs are padded to."""
+
+    def costs(self, network: Any, items: slice, nodes: int | None = None) -> Tensor:
+        """Return what each of the items costs; the mean over all items is minimised.
+
+        Args:
+            items: those that are computed.
+            nodes: width that they need; all of it if not given.
+        """
+
+    def numbers(self, costs: Tensor) -> Tensor:
+        """Return from the costs of all items: the loss, the loss per pair, the loss per level."""
+
+
+class Objective(Protocol):
+    """How graphs are perturbed for training and what a network's answer to them costs."""
+
+    @property
+    def copies(self) -> int:
+        """Perturbed graphs that are made of one."""
+
+    @property
+    def parts(self) -> int:
+        """Noise levels, or parts of their range, that the loss is told for."""
+
+    def perturb(self, batch: GraphBatch, *, generator: torch.Generator) -> Perturbed:
+        """Perturb the graphs of a batch."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +128,51 @@ class PerturbedBatch:
         error = score - perturbation_score(noisy, clean, sigma)
         return error.square().sum((1, 2)) * sigma.square()
 
+    def costs(self, network: ScoreNetwork, items: slice, nodes: int | None = None) -> Tensor:
+        """Return the terms of equation 3, which is their mean."""
+        return self.squared_errors(network, items, nodes) / 2
+
+    def numbers(self, costs: Tensor) -> Tensor:
+        """Return equation 3, the same per pair, and its terms per level."""
+        values = self.loss(2 * costs)
+        means = [values.total.view(1), values.per_pair.mean().view(1)]
+        return torch.cat([*means, values.per_level])
+
     def loss(self, squared_errors: Tensor) -> LossValues:
         """Return equation 3 from the squared errors (B*L,) of all items."""
         per_graph = squared_errors.view(-1, self.levels)
         # Each graph occurs once per level and is counted once.
         pairs = pair_mask(self.node_mask[:: self.levels]).sum().clamp_min(1)
         return LossValues(per_graph.mean(0) / 2, per_graph.detach().sum(0) / pairs)
+
+
+class ScoreMatching:
+    """Equation 3 as an objective.
+
+    Args:
+        sigmas: noise levels, largest first.
+
+    >>> ScoreMatching((1.0, 0.1)).copies
+    2
+    """
+
+    def __init__(self, sigmas: tuple[float, ...]) -> None:
+        self.sigmas = sigmas
+        # Kept, because a recorded step may not wait for the host's memory.
+        self._levels = torch.tensor(sigmas)
+
+    @property
+    def copies(self) -> int:
+        return len(self.sigmas)
+
+    @property
+    def parts(self) -> int:
+        return len(self.sigmas)
+
+    def perturb(self, batch: GraphBatch, *, generator: torch.Generator) -> PerturbedBatch:
+        if (self._levels.device, self._levels.dtype) != (batch.adj.device, batch.adj.dtype):
+            self._levels = torch.tensor(self.sigmas).to(batch.adj)
+        return perturb_batch(batch, self._levels, generator=generator)
 
 
 def perturb_batch(

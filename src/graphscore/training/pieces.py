@@ -11,6 +11,7 @@ from torch import nn
 
 from graphscore.errors import GraphscoreNotice, TrainingError
 from graphscore.graphs.batch import GraphBatch
+from graphscore.networks.normalisation import MaskedBatchNorm
 from graphscore.training.memory import available_memory, saved_bytes
 
 SHARE = 1 / 3
@@ -68,7 +69,7 @@ class Pieces:
     @property
     def couples_graphs(self) -> bool:
         """Whether graphs of a batch change each other's score, as batch statistics do."""
-        return any(True for _ in self._network.buffers())
+        return any(isinstance(part, MaskedBatchNorm) for part in self._network.modules())
 
     def size(self, items: int, nodes: int) -> int:
         """Return how many of `items` graphs padded to `nodes` are computed at a time."""

@@ -20,7 +20,7 @@ from graphscore.training.batches import BatchOrder
 from graphscore.training.grouping import groups_of_similar_width
 from graphscore.training.memory import free_memory, is_out_of_memory
 from graphscore.training.moving_average import MovingAverage
-from graphscore.training.objective import PerturbedBatch, ScoreNetwork, perturb_batch
+from graphscore.training.objective import Objective, Perturbed
 from graphscore.training.pieces import Piece, Pieces
 from graphscore.training.readout import ReadOut
 from graphscore.training.training_state import restore_training_state, training_state
@@ -54,10 +54,12 @@ class TrainingRecord:
 
     Attributes:
         step: optimiser steps done so far.
-        loss: equation 3.
-        summed: the same without the factor 1/L, the scale of the paper's Table 3.
-        per_pair: the same as a mean over pairs; 1 for a network that answers zero.
-        per_level: equation 3's terms, largest sigma first.
+        loss: what is minimised; for the paper's objective equation 3.
+        summed: the same over all perturbed copies of a graph: equation 3 without the factor 1/L,
+            the scale of the paper's Table 3.
+        per_pair: the same as a mean over pairs; equation 3's is 1 for a network that answers zero.
+        per_level: equation 3's terms, largest sigma first; or the loss by parts of a range of
+            noise levels, smallest first.
         gradient_norm: before clipping.
         learning_rate: at the last of the steps.
         seconds: training time so far, earlier parts of a resumed run included.
@@ -91,7 +93,7 @@ class Trainer:
     Args:
         network: `network(adj, node_mask, sigma, node_feat)`; trained in place.
         data: the training graphs.
-        sigmas: noise levels, largest first.
+        objective: what is minimised, `ScoreMatching(sigmas)` for instance.
         settings: see `TrainingSettings`.
         seed: fixes the order of graphs and the noise.
         device: where to train.
@@ -108,7 +110,7 @@ class Trainer:
         self,
         network: nn.Module,
         data: GraphBatch,
-        sigmas: tuple[float, ...],
+        objective: Objective,
         settings: TrainingSettings,
         *,
         seed: int,
@@ -124,8 +126,7 @@ class Trainer:
         self.device = torch.device(device)
         self.step = 0
         self.seconds = 0.0
-        self._score: ScoreNetwork = self.network
-        self._sigmas = torch.tensor(sigmas, device=device, dtype=data.adj.dtype)
+        self.objective = objective
         self._parameters = list(network.parameters())
         # Hundreds of small tensors: one fused update is several times faster than a loop.
         fused = self.device.type in ("cpu", "cuda")
@@ -167,7 +168,7 @@ class Trainer:
     def _train_step(self) -> Tensor:
         """One optimiser step; returns its numbers as one tensor, without waiting for the device.
 
-        The numbers are the gradient's norm, the loss per pair and the loss per level.
+        The numbers are the gradient's norm, then those of `Perturbed.numbers`.
         """
         generator = torch_generator(self.seed, "noise", self.step, device=self.device)
         numbers = self._gradients(self._batch(self.step), generator)
@@ -177,7 +178,7 @@ class Trainer:
         return torch.cat([norm.view(1), numbers])
 
     def _gradients(self, batch: GraphBatch, generator: torch.Generator) -> Tensor:
-        """Set the gradient of the loss of this step's batch; returns its loss per pair and level.
+        """Set the gradient of the loss of this step's batch; returns its numbers.
 
         A batch that does not fit in memory is tried again in smaller pieces with the same noise.
         """
@@ -196,40 +197,38 @@ class Trainer:
                 buffer.copy_(before)
             self._pieces.shrink(groups)
 
-    def _groups(self, perturbed: PerturbedBatch) -> list[Piece]:
+    def _groups(self, perturbed: Perturbed) -> list[Piece]:
         """Those of the perturbed graphs that are computed together, if they fit."""
         if not (self.trims_padding and self._bucketing) or self._pieces.couples_graphs:
             return [Piece(slice(0, len(perturbed)), perturbed.max_nodes)]
-        graphs, levels = self._order.widths(self.step), range(perturbed.levels)
+        graphs, copies = self._order.widths(self.step), range(self.objective.copies)
         overhead = OVERHEAD.get(self.device.type, OVERHEAD["cuda"])
         return groups_of_similar_width(
-            [max(1, width) for width in graphs for _ in levels], overhead
+            [max(1, width) for width in graphs for _ in copies], overhead
         )
 
-    def _perturbed(self, batch: GraphBatch, generator: torch.Generator) -> PerturbedBatch:
+    def _perturbed(self, batch: GraphBatch, generator: torch.Generator) -> Perturbed:
         try:
-            return perturb_batch(batch, self._sigmas, generator=generator)
+            return self.objective.perturb(batch, generator=generator)
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
         raise TrainingError(
-            f"the noise of {len(batch)} graphs padded to {batch.max_nodes} nodes at "
-            f"{len(self._sigmas)} noise levels does not fit in the memory of {self.device}. Use a "
+            f"the noise of {len(batch)} graphs padded to {batch.max_nodes} nodes, "
+            f"{self.objective.copies} of each, does not fit in the memory of {self.device}. Use a "
             "smaller batch_size or leave out the largest graphs."
         )
 
-    def _add_up(self, perturbed: PerturbedBatch, pieces: Sequence[Piece]) -> Tensor:
+    def _add_up(self, perturbed: Perturbed, pieces: Sequence[Piece]) -> Tensor:
         """Set the gradient, the sum of that of the pieces; returns as `_gradients`."""
         self._optimiser.zero_grad(set_to_none=True)
-        errors = []
+        costs = []
         for piece in pieces:
-            part = perturbed.squared_errors(self._score, piece.items, piece.nodes)
-            # Equation 3 is a mean over graphs and levels, so the parts of its pieces add up.
-            loss = part.sum() / (2 * len(perturbed))
-            loss.backward()  # type: ignore[no-untyped-call]
-            errors.append(part.detach())
-        values = perturbed.loss(torch.cat(errors))
-        return torch.cat([values.per_pair.mean().view(1), values.per_level])
+            part = perturbed.costs(self.network, piece.items, piece.nodes)
+            # The objective is a mean over items, so the parts of its pieces add up.
+            (part.sum() / len(perturbed)).backward()  # type: ignore[no-untyped-call]
+            costs.append(part.detach())
+        return perturbed.numbers(torch.cat(costs))
 
     def _schedule(self, step: int) -> None:
         """Set what changes from step to step (number `step`, from 0) apart from the graphs."""
@@ -294,7 +293,7 @@ class Trainer:
         """Choose how much of a batch is computed at a time."""
         widest = self._order.widest
         largest = self.data[widest : widest + 1]
-        items = self.settings.batch_size * len(self._sigmas)
+        items = self.settings.batch_size * self.objective.copies
         self._pieces.plan(largest.trimmed() if self.trims_padding else largest, items)
 
     def _read_out(self, pending: list[Tensor]) -> ReadOut:
@@ -303,8 +302,7 @@ class Trainer:
         return ReadOut(torch.cat([largest.view(1), torch.stack(pending).mean(0)]), self.step)
 
     def _record(self, step: int, values: list[float]) -> TrainingRecord:
-        largest, norm, per_pair, *per_level = values
-        loss = sum(per_level) / len(per_level)
+        largest, norm, loss, per_pair, *per_level = values
         if not all(math.isfinite(value) for value in (loss, norm, largest)):
             raise TrainingError(
                 f"the loss is not finite around step {step} (loss {loss}, gradient norm "
@@ -314,7 +312,7 @@ class Trainer:
         return TrainingRecord(
             step=step,
             loss=loss,
-            summed=sum(per_level),
+            summed=loss * self.objective.copies,
             per_pair=per_pair,
             per_level=per_level,
             gradient_norm=norm,

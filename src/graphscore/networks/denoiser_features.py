@@ -1,0 +1,106 @@
+"""What the log-odds denoiser is told about a noisy graph before it thinks for itself.
+
+All of it follows from the posterior D of independent edges: what a pair's own value says about it,
+how many neighbours a node has by D, and where random walks over D lead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from graphscore.graphs.batch import pair_mask
+from graphscore.networks.log_odds import independent_log_odds
+
+PAIR_FEATURES = 3
+"""Features of a pair, apart from walks."""
+NODE_FEATURES = 4
+"""Features of a node, apart from walks that return and those of the data."""
+
+LARGEST_LOG_ODDS = 8.0
+"""Beyond it a pair counts as known."""
+NO_NEIGHBOURS = 1e-3
+"""Added to every degree, so that walks from nodes without neighbours lead nowhere."""
+
+
+@dataclass(frozen=True)
+class Present:
+    """Which pairs there are, and of how many nodes.
+
+    Attributes:
+        pairs: (B,N,N) bool.
+        sizes: (B,1,1) number of nodes, at least 1.
+        others: (B,1,1) number of other nodes, at least 1.
+    """
+
+    pairs: Tensor
+    sizes: Tensor
+    others: Tensor
+
+    @staticmethod
+    def of(node_mask: Tensor, dtype: torch.dtype) -> Present:
+        sizes = node_mask.sum(1).to(dtype).clamp_min(1).view(-1, 1, 1)
+        others = (sizes - 1).clamp_min(1)
+        return Present(pair_mask(node_mask), sizes, others)
+
+
+def first_features(
+    adj: Tensor,
+    present: Present,
+    sigma: Tensor,
+    prior_log_odds: Tensor,
+    walk_steps: int,
+    node_feat: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """Return what is known of pairs and of nodes, all of size about 1.
+
+    Args:
+        adj: (B,N,N) noisy adjacency, zero off the pairs.
+        sigma: (B,).
+        prior_log_odds: of the density of edges, a scalar.
+        walk_steps: length of the longest random walks.
+        node_feat: (B,N,F) or None.
+
+    Returns:
+        (B,N,N,PAIR_FEATURES + walk_steps), symmetric, zero off the pairs, and
+        (B,N,NODE_FEATURES + walk_steps - 1 + F).
+    """
+    density = prior_log_odds.sigmoid()
+    spread = (sigma.square() + density * (1 - density)).sqrt().view(-1, 1, 1)
+    value = torch.where(present.pairs, (adj - density) / spread, 0.0)
+    log_odds = independent_log_odds(adj, sigma, prior_log_odds)
+    probability = torch.where(present.pairs, log_odds.sigmoid(), 0.0)
+    bounded = log_odds.clamp(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS) / (LARGEST_LOG_ODDS / 2)
+    # A long walk ends anywhere with probability 1/n, near its start with many times that.
+    walks = [(present.sizes * walk).log1p() for walk in _walks(probability, walk_steps)]
+    of_pairs = torch.stack([value, bounded, probability, *walks], dim=3)
+    of_pairs = torch.where(present.pairs.unsqueeze(3), of_pairs, 0.0)
+    degree = probability.sum(2, keepdim=True)
+    of_nodes = [
+        value.sum(2, keepdim=True) / present.others.sqrt(),
+        degree / present.others,
+        degree.log1p() / 2,
+        present.sizes.log().expand_as(degree) / 4,
+        *(walk.diagonal(dim1=1, dim2=2).unsqueeze(2) for walk in walks[1:]),
+    ]
+    if node_feat is not None:
+        of_nodes.append(node_feat)
+    return of_pairs, torch.cat(of_nodes, dim=2)
+
+
+def _walks(probability: Tensor, steps: int) -> list[Tensor]:
+    """Probabilities (B,N,N) of walks of 1, 2, ... steps over D, the same in both directions.
+
+    A step from i to j has probability R_ij = D_ij / d_i with the degree d_i. The geometric mean of
+    (R^k)_ij and (R^k)_ji is the power k of the symmetric matrix D_ij / sqrt(d_i d_j).
+    """
+    scale = (probability.sum(2) + NO_NEIGHBOURS).rsqrt()
+    step = probability * scale.unsqueeze(1) * scale.unsqueeze(2)
+    walks = [step]
+    # Long walks differ little, which half precision would round away.
+    with torch.autocast(probability.device.type, enabled=False):
+        for _ in range(steps - 1):
+            walks.append(walks[-1] @ step)
+    return walks[:steps]

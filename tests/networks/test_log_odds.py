@@ -1,0 +1,101 @@
+"""Posterior log-odds of independent edges against Bayes' rule, and what networks make of them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from graphscore.errors import SettingsError
+from graphscore.graphs import GraphBatch, node_mask_of_sizes, pair_mask
+from graphscore.networks import EDPGNN, AsDenoiser, EDPGNNSettings, edge_density
+from graphscore.networks.log_odds import independent_log_odds
+from graphscore.noise import symmetric_noise
+
+SIGMA = torch.tensor([0.2, 0.7, 3.0], dtype=torch.float64)
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.fixture
+def batch():
+    mask = node_mask_of_sizes(torch.tensor([5, 3, 4]))
+    noise = symmetric_noise(mask, generator=generator(), dtype=torch.float64)
+    return GraphBatch((0.5 + noise) * pair_mask(mask), mask)
+
+
+def edp_gnn():
+    settings = EDPGNNSettings(channels=(2, 2))
+    return EDPGNN(settings, (1.0, 0.1), generator=generator()).double()
+
+
+def bayes(value, sigma, p):
+    """P(edge | noisy value), from two Gaussian densities."""
+
+    def density(mean):
+        return math.exp(-((value - mean) ** 2) / (2 * sigma**2))
+
+    return p * density(1) / (p * density(1) + (1 - p) * density(0))
+
+
+@pytest.mark.parametrize("p", [0.01, 0.3, 0.9])
+def test_the_closed_form_is_bayes_rule(batch, p):
+    prior = torch.tensor(math.log(p / (1 - p)), dtype=torch.float64)
+    result = independent_log_odds(batch.adj, SIGMA, prior).sigmoid()
+    for graph, i, j in batch.pair_mask.nonzero().tolist():
+        expected = bayes(batch.adj[graph, i, j].item(), SIGMA[graph].item(), p)
+        assert result[graph, i, j].item() == pytest.approx(expected, rel=1e-12)
+
+
+def test_any_network_is_a_correction_of_the_closed_form(batch):
+    """Log-odds are the sum of both, or the correction alone; D and score follow from them."""
+    network = edp_gnn()
+    correction = network(batch.adj, batch.node_mask, SIGMA)
+    closed = independent_log_odds(batch.adj, SIGMA, torch.tensor(0.0)) * batch.pair_mask
+    for closed_form, expected in [(True, closed + correction), (False, correction)]:
+        denoiser = AsDenoiser(network, 0.5, closed_form=closed_form).double()
+        given = batch.adj, batch.node_mask, SIGMA
+        torch.testing.assert_close(denoiser.log_odds(*given), expected)
+        denoised = expected.sigmoid() * batch.pair_mask
+        torch.testing.assert_close(denoiser.denoised(*given), denoised)
+        score = (denoised - batch.adj) / SIGMA.view(3, 1, 1) ** 2
+        torch.testing.assert_close(denoiser(*given), score)
+
+
+def test_log_odds_and_probabilities_are_zero_off_the_pairs(batch):
+    """Whatever stands there in the input, numbers or not."""
+    off = ~batch.pair_mask
+    adj = torch.where(off, torch.nan, batch.adj)
+    denoiser = AsDenoiser(edp_gnn(), 0.3)
+    for answer in (denoiser.log_odds, denoiser.denoised, denoiser):
+        out = answer(adj, batch.node_mask, SIGMA)
+        assert not out[off].any()
+        assert out.isfinite().all()
+        torch.testing.assert_close(out, answer(batch.adj, batch.node_mask, SIGMA))
+
+
+def test_the_density_is_stored_with_the_weights():
+    one, other = AsDenoiser(edp_gnn(), 0.3), AsDenoiser(edp_gnn(), 0.6)
+    assert one.density.item() == pytest.approx(0.3)
+    one.load_state_dict(other.state_dict())
+    assert one.density.item() == pytest.approx(0.6)
+
+
+def test_edge_density_counts_pairs_of_existing_nodes():
+    """Padding and diagonal count for nothing; half an edge more, half a missing one more."""
+    mask = node_mask_of_sizes(torch.tensor([4, 2, 1]))
+    adj = torch.zeros(3, 4, 4)
+    adj[0, 0, 1] = adj[0, 1, 0] = adj[1, 0, 1] = adj[1, 1, 0] = 1
+    assert edge_density(GraphBatch(adj, mask)) == pytest.approx(2.5 / 8)
+    full = GraphBatch(pair_mask(mask).float(), mask)
+    assert edge_density(full) == pytest.approx(7.5 / 8)
+    assert edge_density(full[[2]]) == 0.5
+
+
+@pytest.mark.parametrize("density", [0.0, 1.0, -0.1, 1.5, float("nan")])
+def test_a_density_that_decides_everything_is_refused(density):
+    with pytest.raises(SettingsError, match="edge_density"):
+        AsDenoiser(edp_gnn(), density)
