@@ -16,7 +16,7 @@ from graphscore.datasets import load_dataset, sample_community
 from graphscore.experiments.context import Context, Record
 from graphscore.experiments.registry import Experiment
 from graphscore.experiments.selecting import choose_sampling
-from graphscore.experiments.tables import Table, made_by, summaries, summary
+from graphscore.experiments.tables import Table, made_by, summaries, summary, with_spread
 from graphscore.metrics import EvaluationResult, evaluate
 from graphscore.seeding import derive_seed, numpy_generator
 from graphscore.training.run_folder import RunFolder
@@ -214,7 +214,7 @@ def _published(label: str, count: int, values: tuple[float, ...]) -> list[str]:
 
 
 def _means(part: Record) -> list[str]:
-    cells = [f"{part[name]['mean']:.4f} ± {part[name]['std']:.4f}" for name in DISTANCES]
+    cells = [with_spread(part[name], 4) for name in DISTANCES]
     return cells + [_share(part[name]["mean"]) for name in ("uniqueness", "novelty")]
 
 
