@@ -9,7 +9,7 @@ from graphscore.acceleration.capture import captured
 from graphscore.algorithms import NETWORKS, PUBLISHED, TASKS, LearningRecord, run
 from graphscore.experiments.context import Context, Record
 from graphscore.experiments.registry import Experiment
-from graphscore.experiments.tables import Table, made_by, summary, with_spread
+from graphscore.experiments.tables import Table, made_by, over_seeds, summary, with_spread
 
 FULL_STEPS = 6_000
 """Training steps at full scale, the same for both networks."""
@@ -174,8 +174,8 @@ def markdown(record: Record) -> str:
         made_by(record),
         "Erdős–Rényi graphs of 12 nodes, p = 0.3, weights uniform in [0, 1]; a prediction counts "
         f"if all edges of a graph are right. {chosen['steps']} steps of training for each network, "
-        f"{chosen['test_graphs']} fixed test graphs; larger graphs without retraining; mean over "
-        f"{len(record['seeds'])} seeds ± standard deviation. Published: Niu et al. 2020, Table "
+        f"{chosen['test_graphs']} fixed test graphs; larger graphs without retraining; "
+        f"{over_seeds(record)}. Published: Niu et al. 2020, Table "
         "1.\n",
         accuracies.markdown() + "\n",
         "\n".join(f"- {line}" for line in verdicts(record)) + "\n",

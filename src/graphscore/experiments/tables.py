@@ -71,6 +71,16 @@ def summaries(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[s
     }
 
 
+def over_seeds(record: Mapping[str, Any]) -> str:
+    """What a number with its spread is.
+
+    >>> over_seeds({"seeds": [0]}), over_seeds({"seeds": [0, 1]})
+    ('one seed', 'mean over 2 seeds ± standard deviation')
+    """
+    count = len(record["seeds"])
+    return "one seed" if count == 1 else f"mean over {count} seeds ± standard deviation"
+
+
 def made_by(record: Mapping[str, Any]) -> str:
     """The line under a heading: command, machine, versions, date."""
     made = record["provenance"]
