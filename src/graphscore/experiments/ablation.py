@@ -11,7 +11,7 @@ import torch
 from graphscore.datasets import load_dataset
 from graphscore.experiments.context import Context, Record
 from graphscore.experiments.registry import Experiment
-from graphscore.experiments.tables import Table, made_by, summaries
+from graphscore.experiments.tables import Table, made_by, over_seeds, summaries, with_spread
 from graphscore.generator import GraphGenerator
 from graphscore.graphs import GraphBatch
 from graphscore.networks import EDPGNNSettings
@@ -183,7 +183,7 @@ def _losses(result: Record) -> Table:
         ]
         for split, paper in zip(SPLITS, published):
             loss, pair = cell[split]["summed"], cell[split]["per_pair"]
-            row += [f"{loss['mean']:.2f} ± {loss['std']:.2f}", f"{paper}", f"{pair['mean']:.4f}"]
+            row += [with_spread(loss, 2), f"{paper}", f"{pair['mean']:.4f}"]
         rows.append(row)
     columns = ["learnable", "channels", "parameters"]
     for split in SPLITS:
@@ -206,7 +206,7 @@ def markdown(record: Record) -> str:
         made_by(record),
         "Loss of equation 3 without the factor 1/L, the scale of the published table (Niu et al. "
         f"2020, Table 3), with the averaged weights, over {draws} noise draws that are the same "
-        f"for all networks; mean over {seeds} seeds ± standard deviation. Same training for all: "
+        f"for all networks; {over_seeds(record)}. Same training for all: "
         f"{record['settings']['training']['steps']} steps. No and no is vanilla GIN. The variants "
         "differ in their number of parameters, as in the paper.\n",
     ]

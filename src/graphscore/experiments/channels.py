@@ -24,7 +24,7 @@ from scipy.stats import rankdata
 from graphscore.datasets import load_dataset
 from graphscore.experiments.context import Context, Record
 from graphscore.experiments.registry import Experiment
-from graphscore.experiments.tables import Table, made_by, summary
+from graphscore.experiments.tables import Table, made_by, summary, with_spread
 from graphscore.graphs import GraphBatch
 from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.noise import perturb
@@ -241,22 +241,16 @@ def _name(layer: int) -> str:
     return "input, perturbed" if layer == 0 else f"layer {layer}"
 
 
-def _cell(values: Mapping[str, float], seeds: int) -> str:
-    spread = f" ± {values['std']:.3f}" if seeds > 1 else ""
-    return f"{values['mean']:.3f}{spread}"
-
-
 def _tables(record: Record) -> list[Table]:
-    seeds = len(record["seeds"])
     results = record["results"]
     rows = []
     for row in results["layers"]:
         if row["layer"] == 0:
-            cells = [_cell(row[f"trained_{what}"], seeds) for what in ("communities", "edges")]
+            cells = [with_spread(row[f"trained_{what}"], 3) for what in ("communities", "edges")]
             rows.append([_name(0), cells[0], "", cells[1], ""])
             continue
         keys = [f"{net}_{what}" for what in ("communities", "edges") for net in NETWORKS]
-        rows.append([_name(row["layer"]), *(_cell(row[key], seeds) for key in keys)])
+        rows.append([_name(row["layer"]), *(with_spread(row[key], 3) for key in keys)])
     rows.append(["clean graph", f"{results['clean']:.3f}", "", "1.000", ""])
     columns = (
         "best channel of",

@@ -16,7 +16,14 @@ from graphscore.datasets import load_dataset, sample_community
 from graphscore.experiments.context import Context, Record
 from graphscore.experiments.registry import Experiment
 from graphscore.experiments.selecting import choose_sampling
-from graphscore.experiments.tables import Table, made_by, summaries, summary
+from graphscore.experiments.tables import (
+    Table,
+    made_by,
+    over_seeds,
+    summaries,
+    summary,
+    with_spread,
+)
 from graphscore.metrics import EvaluationResult, evaluate
 from graphscore.seeding import derive_seed, numpy_generator
 from graphscore.training.run_folder import RunFolder
@@ -214,7 +221,7 @@ def _published(label: str, count: int, values: tuple[float, ...]) -> list[str]:
 
 
 def _means(part: Record) -> list[str]:
-    cells = [f"{part[name]['mean']:.4f} ± {part[name]['std']:.4f}" for name in DISTANCES]
+    cells = [with_spread(part[name], 4) for name in DISTANCES]
     return cells + [_share(part[name]["mean"]) for name in ("uniqueness", "novelty")]
 
 
@@ -288,8 +295,8 @@ def markdown(record: Record) -> str:
     parts = [
         "## Generation (Table 2)\n",
         made_by(record),
-        "MMD to the test graphs, smaller is better. Rows of graphscore: mean over "
-        f"{len(record['seeds'])} seeds ± their standard deviation. For samples as many as test "
+        "MMD to the test graphs, smaller is better. Rows of graphscore: "
+        f"{over_seeds(record)}. For samples as many as test "
         "graphs, each seed's number is the mean over disjoint sets of its samples, and the "
         "interval is that of all sets; published rows are one set. Floor rows: the training set, "
         f"and sets of fresh graphs or training graphs (± standard deviation of {_draws(record)} "

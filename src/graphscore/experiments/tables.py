@@ -39,7 +39,7 @@ class Table:
 
 
 def summary(values: Sequence[float]) -> dict[str, float]:
-    """Mean, spread (standard deviation, of the sample) and the 5 to 95 % interval.
+    """Count, mean, spread (standard deviation, of the sample) and the 5 to 95 % interval.
 
     >>> summary([1.0, 2.0, 3.0])["mean"], summary([1.0, 2.0, 3.0])["std"]
     (2.0, 1.0)
@@ -47,7 +47,18 @@ def summary(values: Sequence[float]) -> dict[str, float]:
     numbers = np.asarray(values, dtype=float)
     low, high = np.quantile(numbers, [0.05, 0.95]).tolist()
     std = float(numbers.std(ddof=1)) if len(numbers) > 1 else 0.0
-    return {"mean": float(numbers.mean()), "std": std, "low": low, "high": high}
+    mean = float(numbers.mean())
+    return {"count": len(numbers), "mean": mean, "std": std, "low": low, "high": high}
+
+
+def with_spread(numbers: Mapping[str, float], digits: int) -> str:
+    """The mean of a summary and, if it is one of several values, their standard deviation.
+
+    >>> with_spread(summary([1.0, 2.0, 3.0]), 1), with_spread(summary([1.0]), 1)
+    ('2.0 ± 1.0', '1.0')
+    """
+    spread = f" ± {numbers['std']:.{digits}f}" if numbers["count"] > 1 else ""
+    return f"{numbers['mean']:.{digits}f}{spread}"
 
 
 def summaries(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, Any]:
@@ -58,6 +69,16 @@ def summaries(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[s
         else summary([row[name] for row in rows])
         for name in names
     }
+
+
+def over_seeds(record: Mapping[str, Any]) -> str:
+    """What a number with its spread is.
+
+    >>> over_seeds({"seeds": [0]}), over_seeds({"seeds": [0, 1]})
+    ('one seed', 'mean over 2 seeds ± standard deviation')
+    """
+    count = len(record["seeds"])
+    return "one seed" if count == 1 else f"mean over {count} seeds ± standard deviation"
 
 
 def made_by(record: Mapping[str, Any]) -> str:

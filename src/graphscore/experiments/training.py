@@ -8,7 +8,7 @@ from typing import Any
 from graphscore.datasets import load_dataset
 from graphscore.experiments.context import Context, Record
 from graphscore.experiments.registry import Experiment
-from graphscore.experiments.tables import Table, made_by, summaries
+from graphscore.experiments.tables import Table, made_by, over_seeds, summaries, with_spread
 from graphscore.metrics import evaluate
 from graphscore.seeding import derive_seed
 from graphscore.training.run_folder import RunFolder
@@ -97,7 +97,7 @@ def tables(record: Record) -> list[Table]:
                     f"{cell['per_seed'][0]['parameters']}",
                     f"{cell['loss']['mean']:.1f}",
                     *(f"{cell[number]['mean']:.4f}" for number in NUMBERS[:-2]),
-                    f"{cell['average']['mean']:.4f} ± {cell['average']['std']:.4f}",
+                    with_spread(cell["average"], 4),
                     f"{cell['novelty']['mean']:.0%}",
                 ]
                 for cell in result["choices"]
@@ -112,8 +112,8 @@ def markdown(record: Record) -> str:
         "## How long and how wide to train\n",
         made_by(record),
         f"MMD of {record['settings']['samples']} samples to the 32 validation graphs, which are "
-        "part of the training graphs as in the paper; no test graph takes part. Mean over "
-        f"{len(record['seeds'])} seeds; usual sampler settings.\n",
+        "part of the training graphs as in the paper; no test graph takes part. Usual sampler "
+        f"settings; {over_seeds(record)}.\n",
     ]
     for table in tables(record):
         parts += [f"### Training on {table.title}\n", table.markdown() + "\n"]
