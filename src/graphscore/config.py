@@ -70,7 +70,9 @@ class RunSettings(Settings):
 
     @model_validator(mode="after")
     def _sampler_suits(self) -> Self:
-        if self.denoising is None and not isinstance(self.sampling, LangevinSettings):
+        # Where no network was chosen yet, it will be a denoiser.
+        chosen = "network" in self.model_fields_set and self.denoising is None
+        if chosen and not isinstance(self.sampling, LangevinSettings):
             raise ValueError(
                 f"the sampler {self.sampling.sampler!r} wants a network that was trained to "
                 "denoise at every noise level: use network kind 'denoiser', or set [denoising]"

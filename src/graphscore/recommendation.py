@@ -23,8 +23,8 @@ def _network(nodes: int) -> DenoiserSettings:
 def _training(nodes: int) -> dict[str, Any]:
     """The learning rate of a network with normalised layers, and batches of bounded size."""
     return {
-        "steps": 5000 if nodes <= 32 else 20_000,
-        "batch_size": max(4, min(64, 2**18 // nodes**2)),
+        "steps": 3000 if nodes <= 32 else 20_000,
+        "batch_size": 32 if nodes <= 32 else max(4, min(64, 2**18 // nodes**2)),
         "learning_rate": 2e-3,
         "final_learning_rate": 2e-5,
         "gradient_clip": 1.0,

@@ -71,6 +71,9 @@ def _describe(error: ValidationError, model: type[BaseModel]) -> str:
             near = difflib.get_close_matches(str(item["loc"][-1]), allowed, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(allowed)}."
             lines.append(f"unknown setting {where!r}; {hint}")
+        elif item["type"] == "union_tag_invalid":
+            known = item["ctx"]["expected_tags"]
+            lines.append(f"setting {where!r}: unknown kind {item['ctx']['tag']!r}. Use {known}.")
         else:
             message = item["msg"].removeprefix("Value error, ")
             lines.append(f"setting {where!r} = {item['input']!r}: {message}.")

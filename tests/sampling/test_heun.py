@@ -48,6 +48,7 @@ def flow_error(steps, **changes):
     # The last step leaves the smallest sigma for the posterior mean, the one before reaches it.
     levels = torch.full((3,), 0.1, dtype=torch.float64)
     torch.testing.assert_close(result.adj, gaussian(states[-2], mask, levels))
+    assert torch.equal(result.adj, states[-1])
     return (states[-2] - exact).abs().max().item()
 
 
@@ -112,6 +113,11 @@ def test_probabilities_of_dependent_edges(three_nodes, churn):
     expected = three_nodes.probabilities
     error = (expected * (1 - expected) / len(mask)).sqrt()
     assert ((found - expected).abs() < 5 * error + 0.01).all()
+
+
+def test_no_fresh_noise_before_the_answer():
+    """With churn too the last step is the posterior mean of the state at the smallest sigma."""
+    flow_error(10, churn=100)
 
 
 def test_noise_is_raised_by_the_churn_within_its_bounds():

@@ -67,8 +67,8 @@ def heun(
 
     A step from sigma to sigma' (Algorithm 2 of Karras et al.): fresh noise raises the state to
     sigma^ >= sigma; then A' = A + (sigma' - sigma^) (d + d') / 2 with d = (A - D(A, sigma^)) /
-    sigma^ at the start and d' at the end of a first step with d alone. The last step goes to
-    sigma' = 0, where it is D itself.
+    sigma^ at the start and d' at the end of a first step with d alone. The last step goes from the
+    smallest sigma, without fresh noise, to 0, which is D itself.
 
     Args:
         denoise: the posterior mean; `network.denoised`, or `denoise_by_score(network)`.
@@ -103,7 +103,8 @@ def heun(
         return denoise(adj, node_mask, levels)
 
     for step, (sigma, lower) in enumerate(zip(sigmas, (*sigmas[1:], 0.0))):
-        raised = raised_sigma(sigma, sigma_range, settings)
+        # Noise that no step takes away again would only blur the answer.
+        raised = raised_sigma(sigma, sigma_range, settings) if lower else sigma
         if raised > sigma:
             noise = symmetric_noise(node_mask, generator=generator, dtype=dtype)
             adj = adj + math.sqrt(raised**2 - sigma**2) * noise

@@ -1,0 +1,162 @@
+"""GraphGenerator with networks that denoise at every noise level, the default."""
+
+from __future__ import annotations
+
+import json
+
+import networkx as nx
+import pytest
+import torch
+
+from graphscore import GraphGenerator
+from graphscore.errors import CheckpointError, SettingsError
+from graphscore.networks import AsDenoiser, LogOddsDenoiser
+from graphscore.sampling import HeunSettings, LangevinSettings, RenoisingSettings
+from graphscore.training.checkpoint import read_checkpoint
+
+SMALL = {"kind": "denoiser", "blocks": 1, "pair_width": 8, "node_width": 4, "product_width": 2}
+EDP = {"channels": [2], "message_steps": 1, "features": 4, "edge_width": 4}
+
+
+def make(*, network=None, steps=3, sampling=None, **settings):
+    return GraphGenerator(
+        network=SMALL if network is None else network,
+        training={"steps": steps, "batch_size": 4, "log_every": 1},
+        sampling={"sampler": "heun", "steps": 2} if sampling is None else sampling,
+        device="cpu",
+        show_progress=False,
+        **settings,
+    )
+
+
+def edges(graphs):
+    return [sorted(map(sorted, graph.edges)) for graph in graphs]
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    return [nx.path_graph(4), nx.cycle_graph(5), nx.star_graph(5), nx.complete_graph(4)]
+
+
+@pytest.fixture
+def fitted(graphs):
+    return make().fit(graphs)
+
+
+def test_without_settings_it_is_a_denoiser(graphs):
+    generator = GraphGenerator(training={"steps": 1}, device="cpu", show_progress=False)
+    generator.fit(graphs)
+    assert isinstance(generator.network, LogOddsDenoiser)
+    assert isinstance(generator.settings.sampling, HeunSettings)
+    assert len(generator.sample(3, seed=0)) == 3
+
+
+def test_networks_can_be_named(graphs):
+    named = GraphGenerator(network="gin", training={"steps": 1}, device="cpu", show_progress=False)
+    assert named.settings.network.learnable_adjacency is False
+    with pytest.raises(SettingsError, match=r"'gim'.*denoiser"):
+        GraphGenerator(network="gim")
+
+
+def test_the_density_of_the_training_graphs_is_where_it_starts(fitted, graphs):
+    pairs = sum(len(graph) * (len(graph) - 1) / 2 for graph in graphs)
+    count = sum(graph.number_of_edges() for graph in graphs)
+    assert fitted.network.density.item() == pytest.approx((count + 0.5) / (pairs + 1))
+
+
+def test_a_saved_model_gives_the_same_graphs(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    loaded = GraphGenerator.load(tmp_path / "model", device="cpu", show_progress=False)
+    assert loaded.settings == fitted.settings
+    assert edges(loaded.sample(6, seed=1)) == edges(fitted.sample(6, seed=1))
+    assert edges(loaded.sample(6, seed=1)) != edges(fitted.sample(6, seed=2))
+
+
+@pytest.mark.parametrize("given", [True, False], ids=["given", "chosen by itself"])
+def test_a_resumed_run_is_the_run_that_was_not_interrupted(graphs, tmp_path, given):
+    settings = {"network": SMALL if given else None, "device": "cpu", "show_progress": False}
+
+    def fresh():
+        return GraphGenerator(training={"steps": 4, "batch_size": 4}, **settings)
+
+    whole = fresh().fit(graphs, run=tmp_path / "whole")
+    part = fresh()
+    asked = iter([False, False, True])
+    part.fit(graphs, run=tmp_path / "part", should_stop=lambda: next(asked, True))
+    assert part.step == 2
+    resumed = fresh().fit(graphs, run=tmp_path / "part", resume=True)
+    assert resumed.step == whole.step == 4
+    (_, one), (_, two) = (read_checkpoint(tmp_path / name) for name in ("whole", "part"))
+    assert one.keys() == two.keys()
+    assert all(torch.equal(one[name], two[name]) for name in one)
+
+
+def test_another_network_cannot_go_on(graphs, tmp_path):
+    make().fit(graphs, run=tmp_path / "run")
+    other = make(network=EDP, sampling={"steps_per_level": 2})
+    with pytest.raises(CheckpointError, match=r"network.kind was 'denoiser' and is now 'edp-gnn'"):
+        other.fit(graphs, run=tmp_path / "run", resume=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        (None, HeunSettings),
+        ({"churn": 1.0}, HeunSettings),
+        ({"sampler": "renoising", "steps": 3}, RenoisingSettings),
+        ({"sampler": "langevin", "steps_per_level": 1}, LangevinSettings),
+        (RenoisingSettings(steps=2), RenoisingSettings),
+    ],
+)
+def test_every_sampler_serves_a_denoiser(fitted, changes, kind):
+    assert type(fitted.sampler_settings(changes)) is kind
+    found = fitted.sample(5, seed=0, sampling=changes)
+    assert edges(found) == edges(fitted.sample(5, seed=0, sampling=changes))
+    assert all(not list(nx.selfloop_edges(graph)) for graph in found)
+    assert fitted.settings.sampling == HeunSettings(steps=2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"step_size": 1.0}, r"unknown setting 'sampling.step_size'"),
+        ({"sampler": "renoising", "churn": 1.0}, r"unknown setting 'sampling.churn'"),
+        ({"sampler": "euler"}, r"unknown kind 'euler'. Use 'langevin', 'heun', 'renoising'"),
+        ({"steps": 0}, r"'sampling.steps' = 0"),
+    ],
+)
+def test_settings_of_another_sampler_are_refused(fitted, changes, words):
+    with pytest.raises(SettingsError, match=words):
+        fitted.sample(2, sampling=changes)
+
+
+def test_a_network_of_the_paper_has_the_sampler_of_the_paper(graphs):
+    trained = make(network=EDP, sampling={"steps_per_level": 1}).fit(graphs)
+    with pytest.raises(SettingsError, match=r"'heun' wants a network.*denoiser"):
+        trained.sample(2, sampling={"sampler": "heun"})
+    with pytest.raises(SettingsError, match=r"'heun' wants a network"):
+        make(network=EDP)
+
+
+def test_an_edp_gnn_can_be_trained_in_log_odds(graphs):
+    trained = make(network=EDP, denoising={}).fit(graphs)
+    assert isinstance(trained.network, AsDenoiser)
+    assert len(trained.sample(3, seed=0)) == 3
+
+
+def test_the_fresh_noise_is_chosen_on_validation_graphs(fitted, graphs):
+    selection = fitted.select_sampling(graphs, number=4)
+    assert [settings.churn for settings, _ in selection.trials] == [0.0, 0.2, 0.4, 0.8]
+    assert fitted.settings.sampling == selection.best
+
+
+def test_models_of_before_there_was_a_choice_are_read(graphs, tmp_path):
+    trained = make(network=EDP, sampling={"steps_per_level": 1}).fit(graphs)
+    trained.save(tmp_path / "model")
+    file = tmp_path / "model" / "checkpoint.json"
+    document = json.loads(file.read_text())
+    del document["settings"]["network"]["kind"], document["settings"]["denoising"]
+    del document["settings"]["sampling"]["sampler"]
+    from graphscore.config import RunSettings
+
+    assert RunSettings(**document["settings"]) == trained.settings

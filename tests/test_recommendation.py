@@ -1,0 +1,58 @@
+"""Settings that suit the graphs, where the user gave none."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from graphscore.config import RunSettings
+from graphscore.graphs import GraphBatch
+from graphscore.networks import DenoiserSettings, EDPGNNSettings
+from graphscore.recommendation import suited
+from graphscore.sampling import HeunSettings, LangevinSettings
+
+
+def graphs(nodes):
+    return GraphBatch(torch.zeros(2, nodes, nodes), torch.ones(2, nodes, dtype=torch.bool))
+
+
+def test_without_a_network_it_is_a_denoiser_with_its_objective_and_sampler():
+    found = suited(RunSettings(seed=4), graphs(12))
+    assert isinstance(found.network, DenoiserSettings)
+    assert found.denoising is not None
+    assert isinstance(found.sampling, HeunSettings)
+    assert found.seed == 4
+
+
+@pytest.mark.parametrize("network", [{}, {"features": 8}, EDPGNNSettings(), {"kind": "edp-gnn"}])
+def test_a_network_that_was_given_stays_with_the_defaults_of_the_paper(network):
+    settings = RunSettings(network=network)
+    assert suited(settings, graphs(12)) == settings
+    assert isinstance(settings.sampling, LangevinSettings)
+
+
+def test_what_was_given_stays_and_the_rest_is_chosen():
+    settings = RunSettings(
+        training={"steps": 7}, sampling={"sampler": "renoising"}, denoising={"loss": "squared"}
+    )
+    found = suited(settings, graphs(12))
+    assert found.training.steps == 7
+    assert found.training.gradient_clip == suited(RunSettings(), graphs(12)).training.gradient_clip
+    assert found.sampling.sampler == "renoising"
+    assert found.denoising.loss == "squared"
+    assert isinstance(found.network, DenoiserSettings)
+
+
+def test_larger_graphs_get_a_larger_network_and_smaller_batches():
+    small, large, huge = (suited(RunSettings(), graphs(n)) for n in (12, 64, 187))
+    assert small.network.pair_width < large.network.pair_width
+    assert small.training.steps < large.training.steps
+    assert huge.training.batch_size < large.training.batch_size
+
+
+@pytest.mark.parametrize("settings", [{}, {"network": {}}, {"network": DenoiserSettings()}])
+def test_choosing_again_changes_nothing(settings):
+    """A resumed run chooses from the settings it was started with."""
+    once = suited(RunSettings(**settings), graphs(20))
+    assert suited(once, graphs(20)) == once
+    assert suited(RunSettings(**once.model_dump(mode="json")), graphs(20)) == once
