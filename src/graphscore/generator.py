@@ -155,6 +155,7 @@ class GraphGenerator:
         checkpoint_seconds: float = 30.0,
         on_record: Callable[[TrainingRecord], None] | None = None,
         should_stop: Callable[[], bool] = lambda: False,
+        stop_at: int | None = None,
     ) -> Self:
         """Train on graphs.
 
@@ -168,6 +169,7 @@ class GraphGenerator:
             checkpoint_seconds: time between checkpoints.
             on_record: called with each training record.
             should_stop: asked between steps; training then ends early with a checkpoint.
+            stop_at: end early at this step, on the schedule of the whole training.
 
         Raises:
             GraphDataError: a graph cannot be represented.
@@ -213,7 +215,11 @@ class GraphGenerator:
 
         # At once, so that a run can be resumed from the start, with the settings it has now.
         checkpoint()
-        self._run(trainer, folder, checkpoint, checkpoint_seconds, on_record, should_stop)
+
+        def stop() -> bool:
+            return should_stop() or (stop_at is not None and trainer.step >= stop_at)
+
+        self._run(trainer, folder, checkpoint, checkpoint_seconds, on_record, stop)
         network.load_state_dict(trainer.average.state_dict())
         network.eval()
         self._model = model()

@@ -188,7 +188,14 @@ class Context:
     # ------------------------------------------------------------------ what parts are made of
 
     def fit(
-        self, key: str, graphs: Sequence[nx.Graph[Any]], *, source: str, seed: int, **settings: Any
+        self,
+        key: str,
+        graphs: Sequence[nx.Graph[Any]],
+        *,
+        source: str,
+        seed: int,
+        stop_at: int | None = None,
+        **settings: Any,
     ) -> GraphGenerator:
         """Train a generator in the run folder of a part, going on from what lies there.
 
@@ -197,11 +204,13 @@ class Context:
             graphs: to train on.
             source: their name.
             seed: fixes weights, training and sampling.
+            stop_at: train up to this step only; another call goes on.
             settings: `noise`, `network`, `training`, `sampling`, as for GraphGenerator. Number of
                 steps and length of sampling are those of the scale if not given.
 
         Raises:
             StoppedError: it is time to stop; a checkpoint was written.
+            OutputError: the training there is past `stop_at` already.
         """
         given = {**self.defaults(), **settings}
         generator = GraphGenerator(
@@ -213,9 +222,20 @@ class Context:
         )
         run = self.run_folder(key)
         generator.fit(
-            graphs, run=run, resume=has_checkpoint(run), source=source, should_stop=self.stop
+            graphs,
+            run=run,
+            resume=has_checkpoint(run),
+            source=source,
+            should_stop=self.stop,
+            stop_at=stop_at,
         )
-        if generator.step < generator.settings.training.steps:
+        last = generator.settings.training.steps if stop_at is None else stop_at
+        if generator.step > last:
+            raise OutputError(
+                f"{run}: was trained past step {last} already. Remove that folder and the parts of "
+                f"{key} to compute them again."
+            )
+        if generator.step < last:
             raise StoppedError(
                 f"stopped early at step {generator.step} of {key}; what is finished is kept in "
                 f"{self.folder}. The same command goes on from there."

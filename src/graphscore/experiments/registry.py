@@ -28,6 +28,8 @@ TITLES = {
     "algorithms": "Table 1: learning graph algorithms edge by edge",
     "samples": "Sample figures, valid lobsters, a Langevin trajectory",
     "channels": "Figure 2: what the intermediate channels hold",
+    "frontier": "Past the paper: the denoiser on seven sets, quality against calls and time",
+    "denoiser": "Past the paper: what each part of the denoiser brings",
     "permutation": "Theorem 1: likelihoods do not depend on the order of the nodes",
 }
 """Name and title of each experiment; `graphscore.experiments.NAME` holds it as EXPERIMENT."""

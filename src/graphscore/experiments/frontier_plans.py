@@ -1,0 +1,150 @@
+"""How each set of the frontier experiment is learned, and what is to be reached on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+from graphscore.experiments.context import Context
+
+MARKS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)
+"""Moments of a training at which its quality is measured, as shares of its steps."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How one set is learned and judged.
+
+    Attributes:
+        network: settings of the denoiser.
+        training: settings of training.
+        calls: network calls that a sampler may take.
+        samples: graphs drawn for the verdict.
+        kernel: convention of the MMDs.
+        measure: what is compared with the target: "average", "vun", "valid" or "largest" (MMD).
+        target: what to reach.
+        published: the best that others report, in words.
+        denoising: settings of the objective that differ from the defaults.
+    """
+
+    network: Mapping[str, Any]
+    training: Mapping[str, Any]
+    calls: int
+    samples: int
+    kernel: Literal["gaussian-emd", "gaussian-tv"]
+    measure: str
+    target: float
+    published: str
+    denoising: Mapping[str, Any] = field(default_factory=dict)
+
+    def described(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        return asdict(self)
+
+
+LEARNING = {"learning_rate": 2e-3, "final_learning_rate": 2e-5, "gradient_clip": 1.0}
+"""Settings of training that all sets share."""
+WIDE = {"kind": "denoiser", "blocks": 8, "pair_width": 64, "node_width": 64, "product_width": 32}
+SLIM = {"kind": "denoiser", "blocks": 6, "pair_width": 48, "node_width": 32, "product_width": 24}
+
+PLANS = {
+    "community-small-released": Plan(
+        SLIM,
+        {"steps": 20_000, "batch_size": 64},
+        calls=64,
+        samples=1024,
+        kernel="gaussian-emd",
+        measure="average",
+        target=0.006,
+        published="EDP-GNN .050, GDSS .035",
+    ),
+    "ego-small": Plan(
+        SLIM,
+        {"steps": 20_000, "batch_size": 64},
+        calls=64,
+        samples=1024,
+        kernel="gaussian-emd",
+        measure="average",
+        target=0.0155,
+        published="EDP-GNN .013, GDSS .015",
+    ),
+    "lobster": Plan(
+        SLIM,
+        {"steps": 20_000, "batch_size": 64},
+        calls=64,
+        samples=1024,
+        kernel="gaussian-emd",
+        measure="valid",
+        target=0.99,
+        published="–",
+    ),
+    "planar-spectre": Plan(
+        WIDE,
+        {"steps": 60_000, "batch_size": 64},
+        calls=256,
+        samples=256,
+        kernel="gaussian-tv",
+        measure="vun",
+        target=0.97,
+        published="DiGress 77.5 %, GruM 90 %, DeFoG 99.5 %",
+    ),
+    "tree-spectre": Plan(
+        WIDE,
+        {"steps": 60_000, "batch_size": 64},
+        calls=256,
+        samples=256,
+        kernel="gaussian-tv",
+        measure="vun",
+        target=0.95,
+        published="DiGress 90 %, DeFoG 96.5 %",
+    ),
+    "sbm-spectre": Plan(
+        WIDE,
+        {"steps": 40_000, "batch_size": 12},
+        calls=256,
+        samples=256,
+        kernel="gaussian-tv",
+        measure="vun",
+        target=0.85,
+        published="GruM 85 %, DeFoG 90 %",
+    ),
+    "grid": Plan(
+        WIDE,
+        {"steps": 20_000, "batch_size": 8},
+        calls=256,
+        samples=64,
+        kernel="gaussian-emd",
+        measure="largest",
+        target=0.005,
+        published="GDSS .111 / .005 / .070",
+    ),
+}
+
+SETS = {
+    "full": tuple(PLANS),
+    "quick": ("community-small-released", "lobster"),
+    "tiny": ("community-small-released", "tree-spectre"),
+}
+
+
+def plan_of(context: Context, name: str) -> Plan:
+    """The plan of a set at the scale of the context."""
+    plan, scale = PLANS[name], context.sizes
+    if scale.name == "full":
+        return plan
+    small = {"blocks": 1, "pair_width": 4, "node_width": 4, "product_width": 2}
+    shape = small if scale.name == "tiny" else {"blocks": 4, "pair_width": 32}
+    changed: dict[str, Any] = {
+        "network": {**plan.network, **shape},
+        "training": {**plan.training, **scale.training},
+        "calls": 8 if scale.name == "tiny" else plan.calls,
+        "samples": min(plan.samples, 6 if scale.name == "tiny" else scale.samples),
+    }
+    return replace(plan, **changed)
+
+
+def marks(plan: Plan) -> list[int]:
+    """Steps at which quality is measured before the end."""
+    steps = plan.training["steps"]
+    return sorted({max(1, round(share * steps)) for share in MARKS} - {steps})
