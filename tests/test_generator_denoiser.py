@@ -51,6 +51,14 @@ def test_without_settings_it_is_a_denoiser(graphs):
     assert len(generator.sample(3, seed=0)) == 3
 
 
+def test_other_graphs_get_other_settings():
+    generator = GraphGenerator(training={"steps": 1}, device="cpu", show_progress=False)
+    few = generator.fit([nx.path_graph(5)]).settings
+    many = generator.fit([nx.path_graph(40)]).settings
+    assert few.network.pair_width < many.network.pair_width
+    assert generator.fit([nx.path_graph(5)]).settings == few
+
+
 def test_networks_can_be_named(graphs):
     named = GraphGenerator(network="gin", training={"steps": 1}, device="cpu", show_progress=False)
     assert named.settings.network.learnable_adjacency is False

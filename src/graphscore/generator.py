@@ -122,7 +122,7 @@ class GraphGenerator:
             "sampling": sampling,
         }
         given = {name: part for name, part in parts.items() if part is not None}
-        self.settings = RunSettings(seed=seed, **given)
+        self.settings = self._given = RunSettings(seed=seed, **given)
         self.device = resolve_device(device)
         self.accelerate = resolve_accelerate(accelerate)
         self.show_progress = show_progress
@@ -140,7 +140,7 @@ class GraphGenerator:
     ) -> Self:
         """Make a generator from the settings of a run."""
         made = cls(device=device, accelerate=accelerate, show_progress=show_progress)
-        made.settings = settings
+        made.settings = made._given = settings
         return made
 
     # ------------------------------------------------------------------ training
@@ -178,7 +178,8 @@ class GraphGenerator:
         """
         clean = prepare_graphs(graphs, source=source)
         data = GraphBatch.from_networkx(clean)
-        self.settings = suited(self.settings, data)
+        # From what was given, and not from what suited the graphs of an earlier call.
+        self.settings = suited(self._given, data)
         if self.settings.network.node_feat_dim:
             raise SettingsError(
                 "GraphGenerator models structure only, but network.node_feat_dim is "
