@@ -65,9 +65,9 @@ def main(tokens: list[str] | None = None) -> None:
             replace=given.replace,
         )
         try:
-            GraphGenerator.load(folder, device="cpu", show_progress=False).sample(
-                1, sampling={"steps_per_level": 1}
-            )
+            model = GraphGenerator.load(folder, device="cpu", show_progress=False)
+            langevin = model.settings.sampling.sampler == "langevin"
+            model.sample(1, sampling={"steps_per_level": 1} if langevin else {"steps": 1})
         except GraphscoreError:
             shutil.rmtree(folder)
             raise

@@ -27,6 +27,22 @@ def test_named_networks_can_be_built(name):
     assert sum(p.numel() for p in network.parameters()) > 0
 
 
+@pytest.mark.parametrize(
+    ("network", "kind"),
+    [
+        ("denoiser", "denoiser"),
+        ("gin", "edp-gnn"),
+        ({"blocks": 2}, "denoiser"),
+        ({"features": 2}, "edp-gnn"),
+        ({}, "edp-gnn"),
+    ],
+)
+def test_a_network_is_known_by_its_name_or_by_its_settings(network, kind):
+    settings = RunSettings(network=network)
+    assert settings.network.kind == kind
+    assert (settings.denoising is not None) == (kind == "denoiser")
+
+
 def test_an_unknown_network_is_refused_with_the_known_ones():
     with pytest.raises(SettingsError, match=r"'gim'.*edp-gnn.*gin"):
         named_network("gim")

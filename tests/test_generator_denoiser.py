@@ -55,7 +55,7 @@ def test_other_graphs_get_other_settings():
     generator = GraphGenerator(training={"steps": 1}, device="cpu", show_progress=False)
     few = generator.fit([nx.path_graph(5)]).settings
     many = generator.fit([nx.path_graph(40)]).settings
-    assert few.network.pair_width < many.network.pair_width
+    assert few.training.batch_size > many.training.batch_size
     assert generator.fit([nx.path_graph(5)]).settings == few
 
 
@@ -168,3 +168,21 @@ def test_models_of_before_there_was_a_choice_are_read(graphs, tmp_path):
     from graphscore.config import RunSettings
 
     assert RunSettings(**document["settings"]) == trained.settings
+
+
+def test_langevin_dynamics_keeps_to_the_levels_that_were_learned(fitted):
+    """The usual ladder ends below the usual range."""
+    low, high = 0.15, 4.0
+    assert fitted.settings.noise.sigmas[-1] < low
+    assert all(low <= sigma <= high for sigma in fitted._ladder().sigmas)
+
+
+def test_a_shipped_denoiser_keeps_the_sampler_that_was_chosen(graphs, tmp_path):
+    from graphscore.pretrained.ship import ship_model
+
+    make().fit(graphs, run=tmp_path / "run")
+    chosen = {"sampler": "renoising", "steps": 3}
+    folder = ship_model(tmp_path / "run", "mine", sampling=chosen, models=tmp_path / "models")
+    model = GraphGenerator.load(folder, device="cpu", show_progress=False)
+    assert model.settings.sampling == RenoisingSettings(steps=3)
+    assert len(model.sample(2, seed=0)) == 2

@@ -17,7 +17,7 @@ def graphs(nodes):
 
 
 def test_without_a_network_it_is_a_denoiser_with_its_objective_and_sampler():
-    found = suited(RunSettings(seed=4), graphs(12))
+    found = suited(RunSettings(seed=4), graphs(12), on_cpu=True)
     assert isinstance(found.network, DenoiserSettings)
     assert found.denoising is not None
     assert isinstance(found.sampling, HeunSettings)
@@ -27,7 +27,7 @@ def test_without_a_network_it_is_a_denoiser_with_its_objective_and_sampler():
 @pytest.mark.parametrize("network", [{}, {"features": 8}, EDPGNNSettings(), {"kind": "edp-gnn"}])
 def test_a_network_that_was_given_stays_with_the_defaults_of_the_paper(network):
     settings = RunSettings(network=network)
-    assert suited(settings, graphs(12)) == settings
+    assert suited(settings, graphs(12), on_cpu=True) == settings
     assert isinstance(settings.sampling, LangevinSettings)
 
 
@@ -35,16 +35,19 @@ def test_what_was_given_stays_and_the_rest_is_chosen():
     settings = RunSettings(
         training={"steps": 7}, sampling={"sampler": "renoising"}, denoising={"loss": "squared"}
     )
-    found = suited(settings, graphs(12))
+    found = suited(settings, graphs(12), on_cpu=True)
     assert found.training.steps == 7
-    assert found.training.gradient_clip == suited(RunSettings(), graphs(12)).training.gradient_clip
+    assert (
+        found.training.gradient_clip
+        == suited(RunSettings(), graphs(12), on_cpu=True).training.gradient_clip
+    )
     assert found.sampling.sampler == "renoising"
     assert found.denoising.loss == "squared"
     assert isinstance(found.network, DenoiserSettings)
 
 
 def test_larger_graphs_get_a_larger_network_and_smaller_batches():
-    small, large, huge = (suited(RunSettings(), graphs(n)) for n in (12, 64, 187))
+    small, large, huge = (suited(RunSettings(), graphs(n), on_cpu=False) for n in (12, 64, 187))
     assert small.network.pair_width < large.network.pair_width
     assert small.training.steps < large.training.steps
     assert huge.training.batch_size < large.training.batch_size
@@ -53,6 +56,29 @@ def test_larger_graphs_get_a_larger_network_and_smaller_batches():
 @pytest.mark.parametrize("settings", [{}, {"network": {}}, {"network": DenoiserSettings()}])
 def test_choosing_again_changes_nothing(settings):
     """A resumed run chooses from the settings it was started with."""
-    once = suited(RunSettings(**settings), graphs(20))
-    assert suited(once, graphs(20)) == once
-    assert suited(RunSettings(**once.model_dump(mode="json")), graphs(20)) == once
+    once = suited(RunSettings(**settings), graphs(20), on_cpu=True)
+    assert suited(once, graphs(20), on_cpu=True) == once
+    assert suited(RunSettings(**once.model_dump(mode="json")), graphs(20), on_cpu=True) == once
+
+
+@pytest.mark.parametrize(
+    ("sampling", "expected"),
+    [
+        ({"threshold": 0.4}, {"sampler": "heun", "steps": 32, "threshold": 0.4}),
+        ({"steps": 16}, {"sampler": "heun", "steps": 16, "churn": 12.8}),
+        ({"sampler": "heun"}, {"sampler": "heun", "steps": 64}),
+        ({"steps_per_level": 5}, {"sampler": "langevin", "steps_per_level": 5}),
+        ({"sampler": "langevin"}, {"sampler": "langevin"}),
+        ({"noise": "bridge"}, {"sampler": "renoising", "noise": "bridge"}),
+    ],
+)
+def test_a_part_of_the_sampler_settings_changes_that_part(sampling, expected):
+    found = suited(RunSettings(sampling=sampling), graphs(12), on_cpu=True).sampling.model_dump()
+    assert {name: found[name] for name in expected} == expected
+
+
+def test_a_cpu_gets_what_it_can_train():
+    here, there = (suited(RunSettings(), graphs(64), on_cpu=cpu) for cpu in (True, False))
+    assert here.network.pair_width < there.network.pair_width
+    assert here.training.batch_size < there.training.batch_size
+    assert suited(RunSettings(), graphs(500), on_cpu=True).training.batch_size == 4

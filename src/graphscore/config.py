@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -25,25 +25,35 @@ NETWORKS: dict[str, EDPGNNSettings | DenoiserSettings] = {
 """Networks by name, as the command line offers them."""
 
 
-def _kind(name: str, usual: str) -> Discriminator:
-    """Tell settings apart by a field that may be missing in those of before there was a choice."""
+def _tag(name: str, models: Sequence[type[Settings]], value: Any) -> str:
+    """Tell settings apart by a field of theirs or, where that is missing, by the others.
 
-    def read(value: Any) -> str:
-        found = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
-        return usual if found is None else str(found)
+    The first of the models is meant where nothing tells: settings of before there was a choice.
+    """
+    tags = [str(model.model_fields[name].default) for model in models]
+    if not isinstance(value, Mapping):
+        return str(getattr(value, name, tags[0]))
+    fitting = (tag for tag, model in zip(tags, models) if set(value) <= set(model.model_fields))
+    return str(value.get(name, next(fitting, tags[0])))
 
-    return Discriminator(read)
+
+def _network_tag(value: Any) -> str:
+    return _tag("kind", (EDPGNNSettings, DenoiserSettings), value)
+
+
+def _sampling_tag(value: Any) -> str:
+    return _tag("sampler", (LangevinSettings, HeunSettings, RenoisingSettings), value)
 
 
 NetworkSettings = Annotated[
     Annotated[EDPGNNSettings, Tag("edp-gnn")] | Annotated[DenoiserSettings, Tag("denoiser")],
-    _kind("kind", "edp-gnn"),
+    Discriminator(_network_tag),
 ]
 SamplingSettings = Annotated[
     Annotated[LangevinSettings, Tag("langevin")]
     | Annotated[HeunSettings, Tag("heun")]
     | Annotated[RenoisingSettings, Tag("renoising")],
-    _kind("sampler", "langevin"),
+    Discriminator(_sampling_tag),
 ]
 
 
@@ -62,9 +72,13 @@ class RunSettings(Settings):
     @model_validator(mode="before")
     @classmethod
     def _denoisers_learn_to_denoise(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
         network = values.get("network")
-        kind = network.get("kind") if isinstance(network, Mapping) else getattr(network, "kind", "")
-        if kind == "denoiser" and values.get("denoising") is None:
+        if isinstance(network, str):
+            network = named_network(network)
+            values = {**values, "network": network}
+        if _network_tag(network) == "denoiser" and values.get("denoising") is None:
             return {**values, "denoising": DenoisingSettings()}
         return values
 

@@ -179,7 +179,7 @@ class GraphGenerator:
         clean = prepare_graphs(graphs, source=source)
         data = GraphBatch.from_networkx(clean)
         # From what was given, and not from what suited the graphs of an earlier call.
-        self.settings = suited(self._given, data)
+        self.settings = suited(self._given, data, on_cpu=self.device.type == "cpu")
         if self.settings.network.node_feat_dim:
             raise SettingsError(
                 "GraphGenerator models structure only, but network.node_feat_dim is "
@@ -364,7 +364,7 @@ class GraphGenerator:
         settings = self.sampler_settings(sampling)
         chunks = chunks_of_similar_size(drawn, PAIRS_PER_CHUNK.get(self.device.type, 100_000))
         graphs: dict[int, nx.Graph[Any]] = {}
-        steps = settings.steps_in_all(self.settings.noise)
+        steps = settings.steps_in_all(self._ladder())
         with progress("sampling", steps * len(chunks), enabled=self.show_progress) as update:
             for index, chunk in enumerate(chunks):
                 generator = torch_generator(seed, *stream, index, device=self.device)
@@ -374,6 +374,14 @@ class GraphGenerator:
                 )
                 graphs |= dict(zip(chunk.tolist(), made))
         return [graphs[index] for index in range(number)]
+
+    def _ladder(self) -> NoiseSettings:
+        """The noise levels of Langevin dynamics: those that the network was trained on."""
+        noise, denoising = self.settings.noise, self.settings.denoising
+        if denoising is None:
+            return noise
+        low, high = denoising.sigma_range.sigma_min, denoising.sigma_range.sigma_max
+        return NoiseSettings(sigmas=tuple(s for s in noise.sigmas if low <= s <= high) or (low,))
 
     def sampler_settings(
         self, changes: SamplingSettings | Mapping[str, Any] | None = None
@@ -403,7 +411,7 @@ class GraphGenerator:
     ) -> list[nx.Graph[Any]]:
         node_mask = node_mask_of_sizes(sizes).to(self.device)
         if isinstance(settings, LangevinSettings):
-            levels = ladder(self.settings.noise, device=self.device)
+            levels = ladder(self._ladder(), device=self.device)
             sampler = choose_sampler(
                 self.network, nodes=node_mask.shape[1], accelerate=self.accelerate
             )

@@ -7,47 +7,66 @@ from typing import Any
 from graphscore.config import RunSettings
 from graphscore.graphs.batch import GraphBatch
 from graphscore.networks import DenoiserSettings
-from graphscore.sampling import HeunSettings
+from graphscore.sampling import HeunSettings, SamplerSettings
 
 SAMPLING = HeunSettings(steps=32, churn=12.8)
 """Sampler of a denoiser; about 64 network calls."""
+SMALL = 32
+"""Nodes up to which small networks learn graphs well."""
 
 
-def _network(nodes: int) -> DenoiserSettings:
-    """Small graphs are learned well by small networks, which CPUs train in minutes."""
-    if nodes <= 32:
+def _network(nodes: int, on_cpu: bool) -> DenoiserSettings:
+    """A small one, which CPUs train in minutes, or the usual one."""
+    if nodes <= SMALL or on_cpu:
         return DenoiserSettings(blocks=4, pair_width=32, node_width=16, product_width=16)
     return DenoiserSettings()
 
 
-def _training(nodes: int) -> dict[str, Any]:
+def _training(nodes: int, on_cpu: bool) -> dict[str, Any]:
     """The learning rate of a network with normalised layers, and batches of bounded size."""
+    pairs, most = (2**15, 32) if on_cpu or nodes <= SMALL else (2**18, 64)
     return {
-        "steps": 3000 if nodes <= 32 else 20_000,
-        "batch_size": 32 if nodes <= 32 else max(4, min(64, 2**18 // nodes**2)),
+        "steps": 3000 if on_cpu or nodes <= SMALL else 20_000,
+        "batch_size": max(4, min(most, pairs // nodes**2)),
         "learning_rate": 2e-3,
         "final_learning_rate": 2e-5,
         "gradient_clip": 1.0,
     }
 
 
-def suited(settings: RunSettings, data: GraphBatch) -> RunSettings:
+def _sampling(settings: RunSettings) -> SamplerSettings:
+    """The usual sampler with what was given of it, or the one that was named."""
+    if "sampling" not in settings.model_fields_set:
+        return SAMPLING
+    changes = settings.sampling.model_dump(exclude_unset=True)
+    if "sampler" in changes or not set(changes) <= set(HeunSettings.model_fields):
+        return settings.sampling
+    changed: HeunSettings = SAMPLING.replaced(**changes)
+    return changed
+
+
+def suited(settings: RunSettings, data: GraphBatch, *, on_cpu: bool) -> RunSettings:
     """Return settings with what was not given chosen from the size of the graphs.
 
     Without a network in `settings`, it is a denoiser. What was given stays.
 
+    Args:
+        settings: as given.
+        data: the training graphs.
+        on_cpu: choose what a CPU can train in minutes, or in hours for large graphs.
+
     >>> import torch
     >>> data = GraphBatch(torch.zeros(3, 12, 12), torch.ones(3, 12, dtype=torch.bool))
-    >>> suited(RunSettings(), data).network.kind
+    >>> suited(RunSettings(), data, on_cpu=True).network.kind
     'denoiser'
-    >>> suited(RunSettings(network={"kind": "edp-gnn"}), data).network.kind
+    >>> suited(RunSettings(network={"kind": "edp-gnn"}), data, on_cpu=True).network.kind
     'edp-gnn'
     """
     given = {name: getattr(settings, name) for name in settings.model_fields_set}
-    given.setdefault("network", _network(data.max_nodes))
+    given.setdefault("network", _network(data.max_nodes, on_cpu))
     if not isinstance(given["network"], DenoiserSettings):
         return RunSettings(**given)
     training = settings.training.model_dump(exclude_unset=True)
-    given["training"] = {**_training(data.max_nodes), **training}
-    given.setdefault("sampling", SAMPLING)
+    given["training"] = {**_training(data.max_nodes, on_cpu), **training}
+    given["sampling"] = _sampling(settings)
     return RunSettings(**given)

@@ -15,6 +15,7 @@ from graphscore.noise import SigmaRange
 from graphscore.sampling import HeunSettings, RenoisingSettings, SamplingResult, heun, renoise
 from graphscore.sampling.denoising import Denoise
 from graphscore.sampling.langevin import OnStep
+from graphscore.training.memory import is_out_of_memory
 
 
 def sample_denoiser(
@@ -74,6 +75,8 @@ def _recorded(denoise: Denoise, node_mask: Tensor) -> Denoise:
             try:
                 replay = record(adj, sigma)
             except RuntimeError as error:
+                if is_out_of_memory(error):
+                    raise  # The plain path needs as much.
                 notify(
                     f"a network cannot be recorded here, so sampling is slower ({short(error)})."
                 )

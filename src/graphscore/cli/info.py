@@ -100,8 +100,12 @@ def report(run: Path, *, json: bool) -> None:
     if json:
         print_json(record)
         return
+    denoising = document["settings"].get("denoising")
+    name_of_loss = f"loss ({denoising['loss']})" if denoising else "loss (equation 3)"
     loss = ""
-    if last is not None:
+    if last is not None and denoising:
+        loss = f"{last['loss']:.4f} per pair"
+    elif last is not None:
         loss = (
             f"{last['loss']:.2f} (summed over levels, as in the paper's tables: "
             f"{last['summed']:.1f}; per pair: {last['per_pair']:.3f})"
@@ -111,7 +115,7 @@ def report(run: Path, *, json: bool) -> None:
         ["trained on", f"{record['trained_on']}, {record['graphs']} graphs"],
         ["nodes", f"{min(sizes)} to {max(sizes)}"],
         ["steps", f"{document['step']} of {steps}"],
-        ["loss (equation 3)", loss],
+        [name_of_loss, loss],
         ["training time", f"{document['seconds']:.0f} s"],
         ["made with", made],
         ["files", ", ".join(record["files"])],

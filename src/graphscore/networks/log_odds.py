@@ -179,6 +179,15 @@ class AsDenoiser(LogOddsNetwork):
         self.network = network
 
     @property
+    def recompute_layers(self) -> bool:
+        """Whether the network inside keeps less for the gradient and computes it again."""
+        return bool(getattr(self.network, "recompute_layers", True))
+
+    @recompute_layers.setter
+    def recompute_layers(self, value: bool) -> None:
+        setattr(self.network, "recompute_layers", value)  # noqa: B010 - unknown to nn.Module
+
+    @property
     def settings(self) -> Settings:
         """Those of the network inside."""
         settings: Settings = self.network.settings  # type: ignore[assignment]

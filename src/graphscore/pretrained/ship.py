@@ -63,8 +63,9 @@ def ship_model(
             "Resume it to the end before it is shipped."
         )
     if sampling:
-        chosen = settings.sampling.replaced(**sampling)
-        settings = settings.replaced(sampling=chosen)
+        same = sampling.get("sampler", settings.sampling.sampler) == settings.sampling.sampler
+        usual = settings.sampling.model_dump() if same else {}
+        settings = settings.replaced(sampling={**usual, **sampling})
     document["settings"] = settings.model_dump(mode="json")
     target = (models or shelf.MODELS) / name
     if target.exists() and not replace:

@@ -35,7 +35,7 @@ class TrainingSettings(Settings):
     steps: int = Field(default=5000, ge=1)
     """Optimiser steps in all."""
     batch_size: int = Field(default=32, ge=1)
-    """Graphs per step; each is perturbed at every noise level."""
+    """Graphs per step; the paper's objective perturbs each at every noise level."""
     learning_rate: float = Field(default=2e-3, gt=0)
     """Adam's learning rate at the start."""
     final_learning_rate: float = Field(default=2e-5, gt=0)
