@@ -45,7 +45,9 @@ def _changed(context: Context, choice: str) -> dict[str, Any]:
     """Settings of network and training under a choice."""
     given, changes = context.defaults(), dict(CHOICES[choice])
     training = given["training"]
-    training["steps"] *= changes.pop("times", 1)
+    # Small scales have a quarter, because most choices train for four times as long.
+    usual = training["steps"] if context.sizes.name == "full" else max(1, training["steps"] // 4)
+    training["steps"] = usual * changes.pop("times", 1)
     training |= {key: changes.pop(key) for key in ("learning_rate",) if key in changes}
     return {"network": given["network"] | changes, "training": training}
 
