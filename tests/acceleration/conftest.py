@@ -7,9 +7,9 @@ import math
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from graphscore.networks import EDPGNN, EDPGNNSettings
+from graphscore.networks import EDPGNN, DenoiserSettings, EDPGNNSettings, LogOddsDenoiser
 from graphscore.sampling import folded_normal
 from graphscore.seeding import torch_generator
 
@@ -66,13 +66,24 @@ def _reference(network, node_mask, sigmas, settings, generator):
     return adj
 
 
-def _network_of(settings: EDPGNNSettings, sigmas: tuple[float, ...]) -> EDPGNN:
-    network = EDPGNN(settings, sigmas, generator=torch_generator(0, "weights"))
+def _shake(network: nn.Module) -> None:
+    """Gains of one and shifts of zero would hide mistakes."""
     generator = torch_generator(1, "shake")
     with torch.no_grad():
-        # Gains of one and shifts of zero would hide mistakes.
         for parameter in network.parameters():
             parameter += 0.05 * torch.randn(parameter.shape, generator=generator)
+
+
+def _network_of(settings: EDPGNNSettings, sigmas: tuple[float, ...]) -> EDPGNN:
+    network = EDPGNN(settings, sigmas, generator=torch_generator(0, "weights"))
+    _shake(network)
+    return network
+
+
+def _make_denoiser() -> LogOddsDenoiser:
+    settings = DenoiserSettings(blocks=2, pair_width=16, node_width=8, product_width=8)
+    network = LogOddsDenoiser(settings, 0.4, generator=torch_generator(0, "weights"))
+    _shake(network)
     return network
 
 
@@ -99,3 +110,9 @@ def reference():
 def network_of():
     """network_of(settings, sigmas): a network with no parameter at a special value."""
     return _network_of
+
+
+@pytest.fixture
+def make_denoiser():
+    """make_denoiser(): a small one, the same each time, with no parameter at a special value."""
+    return _make_denoiser

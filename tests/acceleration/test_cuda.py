@@ -10,17 +10,32 @@ import pytest
 import torch
 
 from graphscore import GraphGenerator
-from graphscore.acceleration import choose_sampler, choose_trainer
+from graphscore.acceleration import choose_sampler, choose_trainer, sample_denoiser
 from graphscore.acceleration.captured_langevin import captured_langevin
+from graphscore.acceleration.captured_trainer import CapturedTrainer
 from graphscore.acceleration.fused import fused_langevin
 from graphscore.errors import SamplingError
-from graphscore.graphs import GraphBatch, node_mask_of_sizes
-from graphscore.networks import EDPGNN, EDPGNNSettings
-from graphscore.sampling import LangevinSettings, annealed_langevin
+from graphscore.graphs import GraphBatch, node_mask_of_sizes, pair_mask
+from graphscore.networks import EDPGNN, EDPGNNSettings, LogOddsDenoiser
+from graphscore.noise import SigmaRange
+from graphscore.sampling import (
+    HeunSettings,
+    LangevinSettings,
+    RenoisingSettings,
+    annealed_langevin,
+)
 from graphscore.seeding import torch_generator
-from graphscore.training import ScoreMatching, Trainer, TrainingSettings
+from graphscore.training import (
+    Denoising,
+    DenoisingSettings,
+    ScoreMatching,
+    Trainer,
+    TrainingSettings,
+)
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+# A recording that fails says so and gives way to the plain path, which is always right.
+must_record = pytest.mark.filterwarnings("error::graphscore.errors.GraphscoreNotice")
 
 SIGMAS = (1.0, 0.4, 0.1)
 NETWORKS = {
@@ -51,8 +66,12 @@ class Untrimmed(Trainer):
 
 def trained(settings, network="default", make=choose_trainer, until=None, state=None):
     made = EDPGNN(NETWORKS[network], SIGMAS, generator=torch_generator(0, "weights"))
+    return train(made, ScoreMatching(SIGMAS), settings, make, until, state)
+
+
+def train(network, objective, settings, make, until=None, state=None):
     data = GraphBatch.from_networkx(graphs())
-    trainer = make(made, data, ScoreMatching(SIGMAS), settings, seed=0, device="cuda")
+    trainer = make(network, data, objective, settings, seed=0, device="cuda")
     if state is not None:
         trainer.restore(state, step=until, seconds=0.0)
         until = None
@@ -161,6 +180,39 @@ def test_recorded_training_is_the_plain_training(network):
         torch.testing.assert_close(ours, expected, rtol=2e-2, atol=2e-3)
 
 
+@must_record
+@pytest.mark.parametrize(("half_precision", "near"), [(False, 1e-3), (True, 5e-2)])
+def test_recorded_training_of_a_denoiser_is_the_plain_training(make_denoiser, half_precision, near):
+    objective = Denoising(DenoisingSettings(half_precision=half_precision))
+    settings = TrainingSettings(steps=12, batch_size=4, log_every=4)
+    _, fast = train(make_denoiser(), objective, settings, make=CapturedTrainer)
+    _, plain = train(make_denoiser(), objective, settings, make=Untrimmed)
+    assert [r.step for r in fast] == [r.step for r in plain] == [4, 8, 12]
+    for ours, expected in zip(fast, plain):
+        assert ours.loss == pytest.approx(expected.loss, rel=near)
+        assert ours.per_level == pytest.approx(expected.per_level, rel=near)
+
+
+@must_record
+@pytest.mark.parametrize("settings", [HeunSettings(steps=8, churn=3.2), RenoisingSettings(steps=8)])
+def test_recorded_denoiser_samples_as_the_plain_one(make_denoiser, settings):
+    """With the same noise; half precision changes little but here and there an edge."""
+    network = make_denoiser().cuda().eval()
+    node_mask = node_mask_of_sizes(torch.tensor([20, 5, 1, 17])).cuda()
+
+    def sample(seed=3, fast=True):
+        generator = torch_generator(seed, "chain", device="cuda")
+        return sample_denoiser(
+            network, node_mask, SigmaRange(), settings, generator=generator, fast=fast
+        )
+
+    plain, first, again = sample(fast=False), sample(), sample()
+    assert first.network_calls == plain.network_calls
+    assert (first.adj - plain.adj)[pair_mask(node_mask)].abs().mean() < 0.02
+    assert torch.equal(first.adj, again.adj)
+    assert not torch.equal(first.adj, sample(seed=4).adj)
+
+
 def test_recorded_training_is_resumed_exactly():
     settings = TrainingSettings(steps=20, batch_size=4, log_every=5)
     whole, _ = trained(settings)
@@ -174,6 +226,7 @@ def test_recorded_training_is_resumed_exactly():
 def test_generator_is_reproducible_on_the_fast_paths():
     def samples():
         made = GraphGenerator(
+            network="edp-gnn",
             training={"steps": 5, "batch_size": 4},
             sampling={"steps_per_level": 3},
             device="cuda",
@@ -182,6 +235,30 @@ def test_generator_is_reproducible_on_the_fast_paths():
         return [sorted(g.edges) for g in made.fit(graphs()).sample(6, seed=1)]
 
     assert samples() == samples()
+
+
+@must_record
+def test_generator_of_denoisers_is_reproducible_and_moves_to_the_cpu(tmp_path):
+    def fitted():
+        made = GraphGenerator(
+            training={"steps": 5, "batch_size": 4}, device="cuda", show_progress=False
+        )
+        return made.fit(graphs())
+
+    def edges(found):
+        return [sorted(graph.edges) for graph in found]
+
+    first = fitted()
+    assert isinstance(first.network, LogOddsDenoiser)
+    samples = first.sample(6, seed=1)
+    assert edges(samples) == edges(first.sample(6, seed=1)) == edges(fitted().sample(6, seed=1))
+    assert edges(samples) != edges(first.sample(6, seed=2))
+    first.save(tmp_path / "model")
+    loaded = GraphGenerator.load(tmp_path / "model", device="cpu", show_progress=False)
+    weights = loaded.network.state_dict()
+    assert all(torch.equal(weights[n], t.cpu()) for n, t in first.network.state_dict().items())
+    # Noise is another one on another device, sizes are not.
+    assert [len(graph) for graph in loaded.sample(6, seed=1)] == [len(graph) for graph in samples]
 
 
 def test_a_batch_that_does_not_fit_is_halved():
@@ -195,7 +272,10 @@ torch.cuda.set_per_process_memory_fraction(2.5e9 / total)
 graphs = [nx.gnp_random_graph(100, 0.1, seed=s) for s in range(32)]
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    GraphGenerator(training={"steps": 2}, device="cuda", show_progress=False).fit(graphs)
+    made = GraphGenerator(
+        network="edp-gnn", training={"steps": 2}, device="cuda", show_progress=False
+    )
+    made.fit(graphs)
 assert any(issubclass(w.category, GraphscoreNotice) for w in caught), caught
 """
     subprocess.run([sys.executable, "-c", program], check=True)

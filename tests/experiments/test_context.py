@@ -19,6 +19,12 @@ def never():
     raise AssertionError("computed again")
 
 
+def test_keys_of_seeds_stay_what_stored_parts_are_called(context):
+    here = context(seeds=2)
+    assert here.seed_keys("ego-small", "both") == ["ego-small_both_seed0", "ego-small_both_seed1"]
+    assert here.seed_keys() == ["seed0", "seed1"]
+
+
 def test_a_part_is_computed_once(context):
     first = context().part("one", lambda: {"value": (1, 2)}, {"size": (3,)})
     again = context().part("one", never, {"size": [3]})

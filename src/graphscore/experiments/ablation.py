@@ -53,15 +53,8 @@ NOISE_SEED = 0
 
 def keys(context: Context) -> list[str]:
     return [
-        _key(name, variant, seed)
-        for name in SETS
-        for variant in VARIANTS
-        for seed in range(context.seeds)
+        key for name in SETS for variant in VARIANTS for key in context.seed_keys(name, variant)
     ]
-
-
-def _key(name: str, variant: str, seed: int) -> str:
-    return f"{name}_{variant}_seed{seed}"
 
 
 def settings(context: Context) -> Record:
@@ -122,7 +115,7 @@ def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
     for name in SETS:
         cells = []
         for variant, (learnable, multi) in VARIANTS.items():
-            seeds = [parts[_key(name, variant, seed)] for seed in range(context.seeds)]
+            seeds = [parts[key] for key in context.seed_keys(name, variant)]
             losses = {
                 split: summaries([seed[split] for seed in seeds], ("summed", "per_pair"))
                 for split in SPLITS

@@ -30,15 +30,8 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 def keys(context: Context) -> list[str]:
     return [
-        _key(task, network, seed)
-        for task in TASKS
-        for network in NETWORKS
-        for seed in range(context.seeds)
+        key for task in TASKS for network in NETWORKS for key in context.seed_keys(task, network)
     ]
-
-
-def _key(task: str, network: str, seed: int) -> str:
-    return f"{task}_{network}_seed{seed}"
 
 
 def settings(context: Context) -> Record:
@@ -90,7 +83,7 @@ def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
     rows = []
     for task in TASKS:
         for network in NETWORKS:
-            seeds = [parts[_key(task, network, seed)] for seed in range(context.seeds)]
+            seeds = [parts[key] for key in context.seed_keys(task, network)]
             test = {
                 str(nodes): {
                     figure: _over_seeds(

@@ -123,7 +123,7 @@ def _channels(
 
 
 def _keys(context: Context) -> list[str]:
-    return [f"seed{seed}" for seed in range(context.seeds)]
+    return context.seed_keys()
 
 
 def _settings(context: Context) -> dict[str, Any]:

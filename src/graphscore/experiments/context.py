@@ -89,6 +89,10 @@ class Context:
 
     # ------------------------------------------------------------------ parts
 
+    def seed_keys(self, *names: str) -> list[str]:
+        """The keys of parts that differ in the seed only: A_B_seed0, A_B_seed1, ..."""
+        return ["_".join([*names, f"seed{seed}"]) for seed in range(self.seeds)]
+
     def part_file(self, key: str) -> Path:
         """The file of a part."""
         return self.folder / "parts" / f"{key}.json"

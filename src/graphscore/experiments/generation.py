@@ -73,12 +73,7 @@ published .013 lies under the distance of the training set itself (.015)."""
 
 
 def keys(context: Context) -> list[str]:
-    seeds = range(context.seeds)
-    return [key for name in SETS for key in (f"{name}_floor", *(_key(name, s) for s in seeds))]
-
-
-def _key(name: str, seed: int) -> str:
-    return f"{name}_seed{seed}"
+    return [key for name in SETS for key in (f"{name}_floor", *context.seed_keys(name))]
 
 
 def settings(context: Context) -> Record:
@@ -161,7 +156,7 @@ def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
     rows = []
     for name in SETS:
         floor = dict(parts[f"{name}_floor"])
-        seeds = [dict(parts[_key(name, seed)]) for seed in range(context.seeds)]
+        seeds = [dict(parts[key]) for key in context.seed_keys(name)]
         # One number per seed first: the sets of one model are not independent of each other.
         means = [
             {number: summary([one[number] for one in seed["few"]])["mean"] for number in NUMBERS}

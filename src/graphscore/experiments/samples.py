@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from graphscore.datasets import load_dataset
 from graphscore.errors import DatasetError
 from graphscore.experiments.context import Context, Record
 from graphscore.experiments.registry import Experiment
-from graphscore.experiments.scale import Scale
 from graphscore.experiments.selecting import choose_sampling
 from graphscore.experiments.tables import Table, made_by
 from graphscore.generator import GraphGenerator
@@ -36,9 +34,6 @@ SETS = {
 }
 """Name of each dataset and what the figures call it."""
 
-LARGE = ("protein",)
-"""Sets that are trained for the usual time only, and sampled less: each step costs much more."""
-
 SEED = 0
 SHOWN = 16
 """Graphs kept for the figures: the first ones, not the best ones."""
@@ -54,7 +49,6 @@ def settings(context: Context) -> Record:
     sizes = context.sizes
     return {
         **context.defaults(long=True),
-        "large_training": context.defaults()["training"],
         "seed": SEED,
         "samples": sizes.samples,
         "step_sizes": sizes.step_sizes,
@@ -68,8 +62,8 @@ def compute(context: Context, key: str) -> Record:
         data = load_dataset(key, data_dir=context.data_dir)
     except DatasetError as error:
         return {"dataset": key, "skipped": str(error)}
-    long, sizes = key not in LARGE, _sizes(context, key)
-    generator = context.fit(key, data.train, source=key, seed=SEED, **context.defaults(long=long))
+    sizes = context.sizes
+    generator = context.fit(key, data.train, source=key, seed=SEED, **context.defaults(long=True))
     selection = choose_sampling(sizes, generator, data.val, seed=SEED)
     samples = generator.sample(sizes.samples, seed=derive_seed(SEED, "samples", key))
     record: Record = {
@@ -90,18 +84,6 @@ def compute(context: Context, key: str) -> Record:
     if key == TRAJECTORY_SET:
         record["trajectory"] = _trajectory(generator, [len(g) for g in data.val[:TRAJECTORIES]])
     return record
-
-
-def _sizes(context: Context, key: str) -> Scale:
-    sizes = context.sizes
-    if key not in LARGE:
-        return sizes
-    return replace(
-        sizes,
-        samples=min(sizes.samples, 256),
-        selection_samples=min(sizes.selection_samples, 64),
-        noise_scales=(1.0,),
-    )
 
 
 def _connected(graph: nx.Graph[Any]) -> bool:

@@ -25,16 +25,7 @@ NUMBERS = ("degree", "clustering", "orbit", "average", "novelty")
 
 
 def keys(context: Context) -> list[str]:
-    return [
-        _key(name, choice, seed)
-        for name in SETS
-        for choice in CHOICES
-        for seed in range(context.seeds)
-    ]
-
-
-def _key(name: str, choice: str, seed: int) -> str:
-    return f"{name}_{choice}_seed{seed}"
+    return [key for name in SETS for choice in CHOICES for key in context.seed_keys(name, choice)]
 
 
 def settings(context: Context) -> Record:
@@ -75,7 +66,7 @@ def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
     for name in SETS:
         cells = []
         for choice in CHOICES:
-            seeds = [parts[_key(name, choice, seed)] for seed in range(context.seeds)]
+            seeds = [parts[key] for key in context.seed_keys(name, choice)]
             cells.append(
                 {"choice": choice, **summaries(seeds, ("loss", *NUMBERS)), "per_seed": seeds}
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from graphscore.atomic import write_file
 from graphscore.errors import OutputError
+from graphscore.plots.figure import new_figure, write_figure
 
 PALETTE = ("#2a6f97", "#e07a5f", "#81b29a", "#f2cc8f", "#6d597a", "#b56576", "#355070", "#bc6c25")
 EDGE_INSIDE, EDGE_BETWEEN = "#8d99ae", "#d62828"
@@ -64,11 +63,7 @@ def draw_comparison(
     check_picture(target)
     if not groups:
         raise OutputError(f"{target}: nothing to draw. Give at least one group of graphs.")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(1.15 * columns * len(groups) + 0.4, 1.15 * rows + 0.5), dpi=160)
-    FigureCanvasAgg(figure)
+    figure = new_figure(1.15 * columns * len(groups) + 0.4, 1.15 * rows + 0.5)
     blocks = figure.subfigures(1, len(groups), squeeze=False, wspace=0.04)[0]
     for block, (heading, graphs) in zip(blocks, groups.items()):
         block.suptitle(heading, fontsize=11, y=0.985)
@@ -78,9 +73,7 @@ def draw_comparison(
             axis.set_axis_off()
             if index < len(graphs):
                 draw_graph(graphs[index], axis)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=target.suffix[1:].lower(), facecolor="white")
-    write_file(target, buffer.getvalue())
+    write_figure(figure, target)
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphscore.atomic import write_file
+from graphscore.plots.figure import new_figure, plain_axes, write_figure
 from graphscore.plots.graphs import PALETTE, check_picture
 
 _STYLES = ("-", "--", ":")
@@ -47,12 +46,7 @@ def draw_growth(curves: Sequence[GrowthCurve], path: str | os.PathLike[str]) -> 
     """
     target = Path(path)
     check_picture(target)
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import NullLocator
-
-    figure = Figure(figsize=(9.2, 4.6), dpi=160, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(9.2, 4.6, layout="constrained")
     time_axis, memory_axis = figure.subplots(1, 2)
     for curve in curves:
         style = {
@@ -70,11 +64,10 @@ def draw_growth(curves: Sequence[GrowthCurve], path: str | os.PathLike[str]) -> 
         axis.set_xscale("log")
         axis.set_yscale("log")
         axis.set_xticks(sizes, [str(size) for size in sizes])
-        axis.xaxis.set_minor_locator(NullLocator())
+        axis.xaxis.minorticks_off()
         axis.set_xlabel("nodes")
         axis.set_title(heading, fontsize=11)
-        axis.grid(True, which="major", color="#d9d9d9", linewidth=0.6)
-        axis.spines[["top", "right"]].set_visible(False)
+        plain_axes(axis)
     handles, labels = time_axis.get_legend_handles_labels()
     figure.legend(
         handles,
@@ -84,6 +77,4 @@ def draw_growth(curves: Sequence[GrowthCurve], path: str | os.PathLike[str]) -> 
         fontsize=9,
         frameon=False,
     )
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=target.suffix[1:].lower(), facecolor="white")
-    write_file(target, buffer.getvalue())
+    write_figure(figure, target)
