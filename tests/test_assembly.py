@@ -48,7 +48,8 @@ def test_networks_and_objectives_fit_together(name):
 
 def test_the_density_is_that_of_the_data():
     settings = RunSettings(network={"kind": "denoiser", "blocks": 1, "pair_width": 8})
-    assert network_of(settings, density=0.2).density.item() == pytest.approx(0.2)
+    mask = torch.ones(1, 7, dtype=torch.bool)
+    assert network_of(settings, density=0.2).density(mask).item() == pytest.approx(0.2)
 
 
 def test_an_edp_gnn_in_log_odds_knows_the_whole_range():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from graphscore.config import RunSettings
-from graphscore.networks import EDPGNN, AsDenoiser, DenoiserSettings, LogOddsDenoiser
+from graphscore.networks import EDPGNN, AsDenoiser, DenoiserSettings, EdgeDensity, LogOddsDenoiser
 from graphscore.training import Denoising, Objective, ScoreMatching
 
 LEVELS = 8
@@ -14,7 +14,9 @@ LEVELS = 8
 Network = EDPGNN | AsDenoiser | LogOddsDenoiser
 
 
-def make_network(settings: RunSettings, *, density: float, generator: torch.Generator) -> Network:
+def make_network(
+    settings: RunSettings, *, density: EdgeDensity | float, generator: torch.Generator
+) -> Network:
     """Return the network of a run with initial weights.
 
     Args:

@@ -36,7 +36,7 @@ from graphscore.device import describe_device, resolve_device
 from graphscore.errors import CheckpointError, GraphscoreError, OutputError, SettingsError
 from graphscore.graphs import GraphBatch, node_mask_of_sizes, prepare_graphs
 from graphscore.metrics import EvaluationResult, evaluate
-from graphscore.networks import LogOddsNetwork, edge_density
+from graphscore.networks import EdgeDensity, LogOddsNetwork
 from graphscore.noise import NoiseSettings, ladder
 from graphscore.pretrained import pretrained_folder
 from graphscore.progress import Update, progress
@@ -186,7 +186,7 @@ class GraphGenerator:
                 f"{self.settings.network.node_feat_dim}. Set it to 0, or train with "
                 "graphscore.training.Trainer on a GraphBatch with node features."
             )
-        network = self._make_network(edge_density(data))
+        network = self._make_network(EdgeDensity.of(data))
         trainer = choose_trainer(
             network,
             data,
@@ -230,7 +230,7 @@ class GraphGenerator:
         if self.show_progress:
             print(message, file=sys.stderr, flush=True)
 
-    def _make_network(self, density: float) -> Network:
+    def _make_network(self, density: EdgeDensity | float) -> Network:
         generator = torch_generator(self.settings.seed, "initial weights")
         return make_network(self.settings, density=density, generator=generator)
 

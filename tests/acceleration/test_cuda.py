@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 
@@ -10,7 +11,12 @@ import pytest
 import torch
 
 from graphscore import GraphGenerator
-from graphscore.acceleration import choose_sampler, choose_trainer, sample_denoiser
+from graphscore.acceleration import (
+    captured_trainer,
+    choose_sampler,
+    choose_trainer,
+    sample_denoiser,
+)
 from graphscore.acceleration.captured_langevin import captured_langevin
 from graphscore.acceleration.captured_trainer import CapturedTrainer
 from graphscore.acceleration.fused import fused_langevin
@@ -191,6 +197,25 @@ def test_recorded_training_of_a_denoiser_is_the_plain_training(make_denoiser, ha
     for ours, expected in zip(fast, plain):
         assert ours.loss == pytest.approx(expected.loss, rel=near)
         assert ours.per_level == pytest.approx(expected.per_level, rel=near)
+
+
+@must_record
+@pytest.mark.parametrize("compiles", [False, True])
+def test_recorded_groups_are_the_plain_groups(make_denoiser, monkeypatch, compiles):
+    """Sizes that differ much: batches of the same sizes, each group padded to its own largest."""
+    monkeypatch.setattr(captured_trainer, "OVERHEAD", 100)
+    monkeypatch.setattr(captured_trainer, "WORTHWHILE", 0.0 if compiles else math.inf)
+    data = GraphBatch.from_networkx([nx.path_graph(4 + 3 * index) for index in range(8)])
+    objective = Denoising(DenoisingSettings(half_precision=False))
+    losses = []
+    for records in (False, True):
+        settings = TrainingSettings(steps=4, batch_size=6, log_every=2)
+        network = make_denoiser()
+        trainer = CapturedTrainer(network, data, objective, settings, seed=0, device="cuda")
+        assert len(trainer._shape) > 1
+        trainer._records = records
+        trainer.run(on_record=lambda record: losses.append(record.loss))
+    assert losses[2:] == pytest.approx(losses[:2], rel=1e-3)
 
 
 @must_record

@@ -137,7 +137,7 @@ def test_walks_are_powers_of_the_random_walk():
     network = make(randomised=False)
     denoised = network.denoised(adj, mask, SIGMA)
     present = Present.of(mask, torch.float64)
-    prior = network.prior_log_odds
+    prior = network.prior_log_odds(mask)
     of_pairs, of_nodes = first_features(adj, present, SIGMA, prior, 3, None)
     walk = denoised / (denoised.sum(2, keepdim=True) + NO_NEIGHBOURS)
     power = torch.eye(6, dtype=torch.float64)

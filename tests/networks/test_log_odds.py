@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
+import networkx as nx
 import pytest
 import torch
 
 from graphscore.errors import SettingsError
 from graphscore.graphs import GraphBatch, node_mask_of_sizes, pair_mask
-from graphscore.networks import EDPGNN, AsDenoiser, EDPGNNSettings, edge_density
+from graphscore.networks import EDPGNN, AsDenoiser, EdgeDensity, EDPGNNSettings
 from graphscore.networks.log_odds import independent_log_odds
 from graphscore.noise import symmetric_noise
 
@@ -78,24 +79,48 @@ def test_log_odds_and_probabilities_are_zero_off_the_pairs(batch):
 
 
 def test_the_density_is_stored_with_the_weights():
+    mask = torch.ones(1, 5, dtype=torch.bool)
     one, other = AsDenoiser(edp_gnn(), 0.3), AsDenoiser(edp_gnn(), 0.6)
-    assert one.density.item() == pytest.approx(0.3)
+    assert one.density(mask).item() == pytest.approx(0.3)
     one.load_state_dict(other.state_dict())
-    assert one.density.item() == pytest.approx(0.6)
+    assert one.density(mask).item() == pytest.approx(0.6)
 
 
-def test_edge_density_counts_pairs_of_existing_nodes():
+def test_the_density_counts_pairs_of_existing_nodes():
     """Padding and diagonal count for nothing; half an edge more, half a missing one more."""
-    mask = node_mask_of_sizes(torch.tensor([4, 2, 1]))
+    mask = node_mask_of_sizes(torch.tensor([4, 4, 1]))
     adj = torch.zeros(3, 4, 4)
     adj[0, 0, 1] = adj[0, 1, 0] = adj[1, 0, 1] = adj[1, 1, 0] = 1
-    assert edge_density(GraphBatch(adj, mask)) == pytest.approx(2.5 / 8)
+    assert EdgeDensity.of(GraphBatch(adj, mask)).at(4) == pytest.approx(2.5 / 13)
     full = GraphBatch(pair_mask(mask).float(), mask)
-    assert edge_density(full) == pytest.approx(7.5 / 8)
-    assert edge_density(full[[2]]) == 0.5
+    assert EdgeDensity.of(full).at(4) == pytest.approx(12.5 / 13)
+    assert EdgeDensity.of(full[[2]]).at(1) == 0.5
+
+
+def test_the_density_follows_the_size():
+    """Trees have n - 1 edges, so a density of 2 / n; all edges together are met exactly."""
+    trees = [nx.path_graph(nodes) for nodes in (20, 30, 40, 60)]
+    density = EdgeDensity.of(GraphBatch.from_networkx(trees))
+    for tree in trees:
+        assert density.at(len(tree)) == pytest.approx(2 / len(tree), rel=0.01)
+    expected = sum(density.at(n) * n * (n - 1) / 2 for n in (20, 30, 40, 60))
+    assert expected == pytest.approx(146, rel=0.005)
+
+
+def test_sizes_that_decide_everything_leave_a_finite_density():
+    graphs = [nx.complete_graph(3), nx.empty_graph(6)]
+    density = EdgeDensity.of(GraphBatch.from_networkx(graphs))
+    assert 0 < density.at(6) < 0.1 < 0.9 < density.at(3) < 1
+
+
+def test_networks_know_the_density_of_each_size():
+    mask = node_mask_of_sizes(torch.tensor([5, 1, 0]))
+    network = AsDenoiser(edp_gnn(), EdgeDensity(1.0, -2.0))
+    at = EdgeDensity(1.0, -2.0).at
+    torch.testing.assert_close(network.density(mask), torch.tensor([at(5), at(1), at(1)]))
 
 
 @pytest.mark.parametrize("density", [0.0, 1.0, -0.1, 1.5, float("nan")])
 def test_a_density_that_decides_everything_is_refused(density):
-    with pytest.raises(SettingsError, match="edge_density"):
+    with pytest.raises(SettingsError, match="EdgeDensity"):
         AsDenoiser(edp_gnn(), density)

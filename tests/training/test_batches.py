@@ -10,7 +10,7 @@ import torch
 
 from graphscore.graphs import node_mask_of_sizes
 from graphscore.seeding import torch_generator
-from graphscore.training.batches import PREPARED, BatchOrder
+from graphscore.training.batches import PREPARED, BatchOrder, SizeStrata
 
 SIZES = torch.randint(3, 30, (70,), generator=torch.Generator().manual_seed(0))
 
@@ -79,3 +79,25 @@ def test_global_random_state_is_untouched():
     assert torch.equal(torch.get_rng_state(), states[0])
     assert random.getstate() == states[1]
     assert np.array_equal(np.random.get_state()[1], states[2])  # noqa: NPY002
+
+
+def test_places_of_a_batch_take_graphs_of_their_own_size():
+    """Every graph fits the width of its place, and all graphs come equally often."""
+    sizes = torch.tensor([9, 2, 3, 3, 7, 5, 2])
+    mask = torch.arange(9) < sizes.unsqueeze(1)
+    strata = SizeStrata(mask, 3, seed=0)
+    assert strata.widths() == [3, 5, 9]
+    steps = 4000
+    drawn = torch.stack([strata.indices(step) for step in range(steps)])
+    assert (sizes[drawn] <= torch.tensor(strata.widths())).all()
+    counts = drawn.flatten().bincount(minlength=7) / (3 * steps)
+    assert counts.tolist() == pytest.approx([1 / 7] * 7, abs=0.01)
+    again = SizeStrata(mask, 3, seed=0)
+    torch.testing.assert_close(again.indices(17), drawn[17])
+
+
+def test_a_batch_of_more_graphs_than_there_are_takes_all_of_them():
+    mask = torch.arange(5) < torch.tensor([[5], [3]])
+    strata = SizeStrata(mask, 4, seed=0)
+    assert strata.widths() == [3, 3, 5, 5]
+    assert strata.indices(0).tolist() == [1, 1, 0, 0]

@@ -200,7 +200,7 @@ def test_networks_learn_what_edges_say_about_each_other(name, kind):
     noisy = add_noise(three_node_graphs(20), settings, generator=generator(2))
     given = noisy.adj_noisy, noisy.node_mask, noisy.sigma
     exact = Exact().log_odds(*given).sigmoid()
-    alone = independent_log_odds(*given[::2], network.prior_log_odds.double()).sigmoid()
+    alone = independent_log_odds(*given[::2], network.prior_log_odds(given[1]).double()).sigmoid()
     learned = network.double().denoised(*given)
     errors = [((d - exact) * pair_mask(given[1])).square().mean() for d in (learned, alone)]
     assert errors[0] < errors[1] / 2

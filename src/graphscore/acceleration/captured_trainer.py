@@ -9,52 +9,87 @@ import torch
 from torch import Tensor
 
 from graphscore.acceleration.capture import captured
+from graphscore.acceleration.compilation import compiled
 from graphscore.acceleration.notices import notify, short
+from graphscore.networks import LogOddsDenoiser
 from graphscore.seeding import reseed
-from graphscore.training import Trainer
+from graphscore.training import Trainer, TrainingRecord
+from graphscore.training.batches import SizeStrata
+from graphscore.training.grouping import groups_of_similar_width
 from graphscore.training.memory import free_memory, is_out_of_memory
 from graphscore.training.pieces import Piece
+
+OVERHEAD = 50_000
+"""Pairs of nodes whose computation takes as long as one more group of graphs in a recording."""
+WORTHWHILE = 1e9
+"""Pairs of nodes, over all steps still to do, from which compiling saves more time than it takes:
+the denoiser's usual network saves about 40 ns on each, and compiling takes some 40 s."""
 
 
 class CapturedTrainer(Trainer):
     """A `Trainer` on CUDA that records a step once and replays it.
 
-    The same graphs and the same update as the plain trainer's, and for the same padding the same
-    noise. A batch that has to be computed in pieces takes the plain step: with graphs that large,
-    launches cost nothing.
+    The same update as the plain trainer's, and for the same padding the same noise. A batch that
+    has to be computed in pieces takes the plain step: with graphs that large, launches cost
+    nothing.
+
+    A recorded step has the shape it was recorded with. So all graphs are padded to the largest;
+    or, where that would cost much, all batches have the same sizes (`SizeStrata`), in groups that
+    are padded to their own largest.
     """
 
     path = "captured"
-    # A recorded step has the shape it was recorded with.
     trims_padding = False
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self._generator = torch.Generator(self.device)
-        self._chosen = torch.zeros(self.settings.batch_size, dtype=torch.int64, device=self.device)
+        batch_size, copies = self.settings.batch_size, self.objective.copies
+        self._chosen = torch.zeros(batch_size, dtype=torch.int64, device=self.device)
         self._numbers = self.data.adj.new_zeros(3 + self.objective.parts)
         self._replay: Callable[[], None] | None = None
         self._records = True
+        self._shape = [Piece(slice(0, batch_size * copies), self.data.max_nodes)]
+        strata = SizeStrata(self.data.node_mask, batch_size, seed=self.seed, device=self.device)
+        widths = [max(1, width) for width in strata.widths() for _ in range(copies)]
+        groups = groups_of_similar_width(widths, OVERHEAD)
+        if len(groups) > 1 and not self._pieces.couples_graphs:
+            self._order, self._shape = strata, groups
+
+    def run(
+        self,
+        *,
+        on_record: Callable[[TrainingRecord], None] | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
+    ) -> bool:
+        pairs = sum(len(group) * group.nodes**2 for group in self._shape)
+        long = pairs * (self.settings.steps - self.step) >= WORTHWHILE
+        if not long or not isinstance(self.network, LogOddsDenoiser):
+            return super().run(on_record=on_record, should_stop=should_stop)
+        with compiled(self.network.blocks):
+            return super().run(on_record=on_record, should_stop=should_stop)
 
     def _train_step(self) -> Tensor:
-        whole = Piece(slice(0, len(self._chosen) * self.objective.copies), self.data.max_nodes)
-        if not self._records or self._pieces.cut([whole]) != [whole]:
+        if not self._records or self._pieces.cut(self._shape) != self._shape:
             return super()._train_step()
         self._chosen.copy_(self._indices(self.step))
         self._schedule(self.step)
         reseed(self._generator, self.seed, "noise", self.step)
         if self._replay is None:
-            self._replay = self._recorded(whole)
+            self._replay = self._recorded()
         if self._replay is None:
             return super()._train_step()
         self._replay()
         self.step += 1
         return self._numbers.clone()
 
-    def _recorded(self, whole: Piece) -> Callable[[], None] | None:
+    def _groups(self, _: Any) -> list[Piece]:
+        return self._shape
+
+    def _recorded(self) -> Callable[[], None] | None:
         """Record a step; None, with a notice, if it does not fit in memory or does not work."""
         try:
-            return self._record_step(whole)
+            return self._record_step()
         except RuntimeError as error:
             self._records = is_out_of_memory(error)
             if not self._records:
@@ -62,14 +97,14 @@ class CapturedTrainer(Trainer):
         # Behind the handler, because until it ends the error keeps alive what did not fit.
         free_memory(self.device)
         if self._records:
-            self._pieces.shrink([whole])
+            self._pieces.shrink(self._shape)
         return None
 
-    def _record_step(self, whole: Piece) -> Callable[[], None]:
+    def _record_step(self) -> Callable[[], None]:
         def step() -> None:
             batch = self.data[self._chosen]
             perturbed = self.objective.perturb(batch, generator=self._generator)
-            numbers = self._add_up(perturbed, [whole])
+            numbers = self._add_up(perturbed, self._shape)
             norm = self._apply()
             self._numbers.copy_(torch.cat([norm.view(1), numbers]))
 

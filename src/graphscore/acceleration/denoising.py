@@ -44,7 +44,7 @@ def sample_denoiser(
         run = partial(heun, denoise, node_mask, sigma_range, settings)
     else:
         run = partial(renoise, denoise, node_mask, sigma_range, settings)
-    return run(generator=generator, prior_mean=network.density, on_step=on_step)
+    return run(generator=generator, prior_mean=network.density(node_mask), on_step=on_step)
 
 
 def _halved(network: LogOddsNetwork) -> Denoise:

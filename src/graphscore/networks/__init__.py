@@ -1,15 +1,16 @@
 """Score networks behind one contract: forward(adj, node_mask, sigma, node_feat=None) -> (B,N,N)."""
 
 from graphscore.networks.denoiser import DenoiserSettings, LogOddsDenoiser
+from graphscore.networks.edge_density import EdgeDensity
 from graphscore.networks.edp_gnn import EDPGNN, EDPGNNSettings
-from graphscore.networks.log_odds import AsDenoiser, LogOddsNetwork, edge_density
+from graphscore.networks.log_odds import AsDenoiser, LogOddsNetwork
 
 __all__ = [
     "EDPGNN",
     "AsDenoiser",
     "DenoiserSettings",
     "EDPGNNSettings",
+    "EdgeDensity",
     "LogOddsDenoiser",
     "LogOddsNetwork",
-    "edge_density",
 ]

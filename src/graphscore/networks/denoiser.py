@@ -28,6 +28,7 @@ from graphscore.networks.denoiser_features import (
     Present,
     first_features,
 )
+from graphscore.networks.edge_density import EdgeDensity
 from graphscore.networks.log_odds import LogOddsNetwork
 from graphscore.networks.recomputation import recomputed
 from graphscore.settings import Settings
@@ -249,7 +250,7 @@ class LogOddsDenoiser(LogOddsNetwork):
 
     Args:
         settings: shape of the network.
-        density: share of pairs that are edges in the training graphs, see `edge_density`.
+        density: of edges in the training graphs, see `LogOddsNetwork`.
         generator: source of the initial parameters.
 
     Example:
@@ -266,7 +267,11 @@ class LogOddsDenoiser(LogOddsNetwork):
     more time, the same gradient. A plain attribute to set at any time, not part of the settings."""
 
     def __init__(
-        self, settings: DenoiserSettings, density: float, *, generator: torch.Generator
+        self,
+        settings: DenoiserSettings,
+        density: EdgeDensity | float,
+        *,
+        generator: torch.Generator,
     ) -> None:
         super().__init__(density, closed_form=settings.closed_form)
         self.settings = settings
@@ -299,8 +304,9 @@ class LogOddsDenoiser(LogOddsNetwork):
                 f"{self.settings.node_feat_dim}. Set node_feat_dim to the width of the data's."
             )
         present = Present.of(node_mask, adj.dtype)
+        prior = self.prior_log_odds(node_mask)
         of_pairs, of_nodes = first_features(
-            adj, present, sigma, self.prior_log_odds, self.settings.walk_steps, node_feat
+            adj, present, sigma, prior, self.settings.walk_steps, node_feat
         )
         x, z = self.pairs_in(of_pairs.flatten(1, 2)), self.nodes_in(of_nodes)
         films = self.conditioning(sigma)

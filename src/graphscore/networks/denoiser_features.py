@@ -59,7 +59,7 @@ def first_features(
     Args:
         adj: (B,N,N) noisy adjacency, zero off the pairs.
         sigma: (B,).
-        prior_log_odds: of the density of edges, a scalar.
+        prior_log_odds: of the density of edges, one for each graph (B,).
         walk_steps: length of the longest random walks.
         node_feat: (B,N,F) or None.
 
@@ -67,8 +67,8 @@ def first_features(
         (B,N,N,PAIR_FEATURES + walk_steps), symmetric, zero off the pairs, and
         (B,N,NODE_FEATURES + walk_steps - 1 + F).
     """
-    density = prior_log_odds.sigmoid()
-    spread = (sigma.square() + density * (1 - density)).sqrt().view(-1, 1, 1)
+    density = prior_log_odds.sigmoid().view(-1, 1, 1)
+    spread = (sigma.view(-1, 1, 1).square() + density * (1 - density)).sqrt()
     value = torch.where(present.pairs, (adj - density) / spread, 0.0)
     log_odds = independent_log_odds(adj, sigma, prior_log_odds)
     probability = torch.where(present.pairs, log_odds.sigmoid(), 0.0)

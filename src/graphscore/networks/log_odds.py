@@ -8,28 +8,12 @@ says about itself is known in closed form.
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor, nn
 
-from graphscore.errors import SettingsError
-from graphscore.graphs.batch import GraphBatch, pair_mask
+from graphscore.graphs.batch import pair_mask
+from graphscore.networks.edge_density import EdgeDensity
 from graphscore.settings import Settings
-
-
-def edge_density(batch: GraphBatch) -> float:
-    """Return the share of pairs that are edges, strictly between 0 and 1.
-
-    Half an edge and half a missing one are added, so that graphs without edges, or with all, do not
-    make certain what was only seen.
-
-    >>> edge_density(GraphBatch(torch.zeros(1, 4, 4), torch.ones(1, 4, dtype=torch.bool)))
-    0.07142857142857142
-    """
-    pairs = float(batch.pair_mask.sum()) / 2
-    edges = float((batch.adj * batch.pair_mask).sum(dtype=torch.float64)) / 2
-    return (edges + 0.5) / (pairs + 1)
 
 
 def independent_log_odds(adj: Tensor, sigma: Tensor, prior_log_odds: Tensor) -> Tensor:
@@ -41,13 +25,13 @@ def independent_log_odds(adj: Tensor, sigma: Tensor, prior_log_odds: Tensor) -> 
     Args:
         adj: (B,N,N) noisy adjacency.
         sigma: (B,).
-        prior_log_odds: log(p / (1 - p)), a scalar.
+        prior_log_odds: log(p / (1 - p)), a scalar or one for each graph (B,).
 
     >>> adj = torch.full((1, 1, 1), 0.5)
     >>> independent_log_odds(adj, torch.ones(1), torch.tensor(2.0)).item()
     2.0
     """
-    return prior_log_odds + (adj - 0.5) / sigma.view(-1, 1, 1).square()
+    return prior_log_odds.view(-1, 1, 1) + (adj - 0.5) / sigma.view(-1, 1, 1).square()
 
 
 class LogOddsNetwork(nn.Module):
@@ -57,30 +41,32 @@ class LogOddsNetwork(nn.Module):
     large sigma the network decides, and nothing is left to be scaled by hand.
 
     Args:
-        density: share of pairs that are edges in the training graphs, see `edge_density`.
+        density: share of pairs that are edges in the training graphs: `EdgeDensity.of(batch)`, or
+            a number for graphs of all sizes.
         closed_form: add the closed form; if off, the correction has to say it all.
 
     Raises:
         SettingsError: `density` is not strictly between 0 and 1.
     """
 
-    prior_log_odds: Tensor
-    """log(p / (1 - p)) of the density p: any number is valid, and it is stored with the weights."""
+    prior: Tensor
+    """(2,) level and slope of the `EdgeDensity`, stored with the weights."""
 
-    def __init__(self, density: float, *, closed_form: bool = True) -> None:
+    def __init__(self, density: EdgeDensity | float, *, closed_form: bool = True) -> None:
         super().__init__()
-        if not 0 < density < 1:
-            raise SettingsError(
-                f"a density of {density:g} leaves nothing to be learned; it must be above 0 and "
-                "below 1. Use edge_density(batch) of the training graphs."
-            )
+        if not isinstance(density, EdgeDensity):
+            density = EdgeDensity.constant(density)
         self.closed_form = closed_form
-        self.register_buffer("prior_log_odds", torch.tensor(math.log(density / (1 - density))))
+        self.register_buffer("prior", torch.tensor([density.level, density.slope]))
 
-    @property
-    def density(self) -> Tensor:
-        """Share of pairs that are edges in the training graphs, a scalar."""
-        return torch.sigmoid(self.prior_log_odds)
+    def prior_log_odds(self, node_mask: Tensor) -> Tensor:
+        """Return log(p / (1 - p)) of the density p of each graph's size (B,)."""
+        log_sizes = node_mask.sum(1).clamp_min(1).to(self.prior.dtype).log()
+        return self.prior[0] + self.prior[1] * log_sizes
+
+    def density(self, node_mask: Tensor) -> Tensor:
+        """Return the share of pairs that are edges in training graphs of each graph's size (B,)."""
+        return torch.sigmoid(self.prior_log_odds(node_mask))
 
     def correction(
         self, adj: Tensor, node_mask: Tensor, sigma: Tensor, node_feat: Tensor | None
@@ -140,7 +126,8 @@ class LogOddsNetwork(nn.Module):
         # Inner layers may run in half precision; log-odds of hundreds and their differences not.
         log_odds = self.correction(adj, node_mask, sigma, node_feat).to(adj.dtype)
         if self.closed_form:
-            log_odds = log_odds + independent_log_odds(adj, sigma, self.prior_log_odds)
+            prior = self.prior_log_odds(node_mask)
+            log_odds = log_odds + independent_log_odds(adj, sigma, prior)
         return torch.where(pairs, log_odds, 0.0)
 
     def _denoised(
@@ -174,7 +161,9 @@ class AsDenoiser(LogOddsNetwork):
         torch.Size([2, 5, 5])
     """
 
-    def __init__(self, network: nn.Module, density: float, *, closed_form: bool = True) -> None:
+    def __init__(
+        self, network: nn.Module, density: EdgeDensity | float, *, closed_form: bool = True
+    ) -> None:
         super().__init__(density, closed_form=closed_form)
         self.network = network
 

@@ -63,16 +63,21 @@ class BatchOrder:
         window = step // PREPARED
         if window == self._current:
             return
-        length = PREPARED * self._batch_size
-        chosen = self._stream(window * length, length).view(PREPARED, -1)
-        if self._sort:
-            chosen = chosen.gather(1, self._widths[chosen].sort(dim=1, stable=True).indices)
+        chosen = self._choose(window)
         self._batch_widths = self._widths[chosen].tolist()
         if self._device.type == "cuda":
             # From ordinary memory the copy would wait for everything the device has to do.
             chosen = chosen.pin_memory()
         self._indices = chosen.to(self._device, non_blocking=True)
         self._current = window
+
+    def _choose(self, window: int) -> Tensor:
+        """Return the graphs (PREPARED, batch) of some steps that follow each other."""
+        length = PREPARED * self._batch_size
+        chosen = self._stream(window * length, length).view(PREPARED, -1)
+        if self._sort:
+            chosen = chosen.gather(1, self._widths[chosen].sort(dim=1, stable=True).indices)
+        return chosen
 
     def _stream(self, position: int, length: int) -> Tensor:
         """Return part of the random orders of all graphs laid end to end."""
@@ -84,3 +89,37 @@ class BatchOrder:
         ]
         start = position - first * count
         return torch.cat(orders)[start : start + length]
+
+
+class SizeStrata(BatchOrder):
+    """Batches that all need the same widths: place i of a batch takes one of the i-th of its equal
+    parts of the graphs sorted by width.
+
+    All graphs come equally often, but are drawn anew at every step instead of once in every order.
+
+    Args:
+        node_mask, batch_size, seed, device: as of `BatchOrder`.
+    """
+
+    def __init__(
+        self, node_mask: Tensor, batch_size: int, *, seed: int, device: torch.device | str = "cpu"
+    ) -> None:
+        super().__init__(node_mask, batch_size, seed=seed, device=device)
+        self._by_width = self._widths.sort(stable=True).indices
+        count = len(self._widths)
+        # A part may begin and end within a graph, which then belongs to two of them.
+        last = [(place * count - 1) // batch_size for place in range(1, batch_size + 1)]
+        self._last = torch.tensor(last)
+        self._place_widths = self._widths[self._by_width[self._last]].tolist()
+
+    def widths(self, _: int = 0) -> list[int]:
+        """Return the width N that each place of every batch needs, ascending."""
+        return self._place_widths
+
+    def _choose(self, window: int) -> Tensor:
+        generator = torch_generator(self._seed, "order", window)
+        shape = PREPARED, self._batch_size
+        within = torch.rand(shape, generator=generator, dtype=torch.float64)
+        part = (torch.arange(self._batch_size) + within) / self._batch_size
+        # Rounding must not reach into the next part, whose graphs may be wider.
+        return self._by_width[torch.minimum((part * len(self._widths)).long(), self._last)]

@@ -1,0 +1,91 @@
+"""How dense graphs of each size are: what is known of an edge before anything is seen.
+
+Sparse graphs have a number of edges that grows with their nodes, not with their pairs. One density
+for all sizes would tell a large graph that it has too few edges, and noise, averaged over all of
+its pairs, does not hide that.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from graphscore.errors import SettingsError
+from graphscore.graphs.batch import GraphBatch
+
+_STIFFNESS = 1e-6
+"""Keeps the slope finite where sizes alone would decide; too small to be seen elsewhere."""
+
+
+@dataclass(frozen=True)
+class EdgeDensity:
+    """The share p of pairs that are edges in graphs of n nodes: log(p / (1 - p)) = level + slope x
+    log(n).
+
+    A slope of 0 is the same density at every size, and one of -1 the same mean degree in sparse
+    graphs.
+
+    >>> round(EdgeDensity.constant(0.3).at(10), 6)
+    0.3
+    """
+
+    level: float
+    slope: float = 0.0
+
+    def at(self, nodes: float) -> float:
+        """Return the density of graphs of so many nodes."""
+        return float(expit(self.level + self.slope * math.log(nodes)))
+
+    @staticmethod
+    def constant(density: float) -> EdgeDensity:
+        """Return one density for all sizes.
+
+        Raises:
+            SettingsError: it is not strictly between 0 and 1.
+        """
+        if not 0 < density < 1:
+            raise SettingsError(
+                f"a density of {density:g} leaves nothing to be learned; it must be above 0 and "
+                "below 1. Use EdgeDensity.of(batch) of the training graphs."
+            )
+        return EdgeDensity(math.log(density / (1 - density)))
+
+    @staticmethod
+    def of(batch: GraphBatch) -> EdgeDensity:
+        """Return the density of graphs by logistic regression over all of their pairs.
+
+        Half an edge and half a missing one are added, so that graphs without edges, or with all, do
+        not make certain what was only seen.
+
+        >>> import torch
+        >>> empty = GraphBatch(torch.zeros(1, 4, 4), torch.ones(1, 4, dtype=torch.bool))
+        >>> round(EdgeDensity.of(empty).at(4), 6)
+        0.071429
+        """
+        pairs = batch.pair_mask.sum((1, 2)).double().numpy(force=True) / 2
+        edges = (batch.adj * batch.pair_mask).double().sum((1, 2)).numpy(force=True) / 2
+        has_pairs, total = pairs > 0, float(pairs.sum())
+        share = (total * edges[has_pairs] / pairs[has_pairs] + 0.5) / (total + 1)
+        constant = EdgeDensity.constant((float(edges.sum()) + 0.5) / (total + 1))
+        log_sizes = np.log(batch.sizes.double().numpy(force=True)[has_pairs])
+        if not len(log_sizes) or np.ptp(log_sizes) == 0:
+            return constant
+        weight = pairs[has_pairs] / total
+        middle = float(weight @ log_sizes)
+        offset = log_sizes - middle
+
+        def cross_entropy(values: np.ndarray) -> tuple[float, np.ndarray]:
+            log_odds = values[0] + values[1] * offset
+            error = weight * (expit(log_odds) - share)
+            cost = weight @ (np.logaddexp(0, log_odds) - share * log_odds)
+            gradient = np.array([error.sum(), error @ offset + _STIFFNESS * values[1]])
+            return float(cost) + _STIFFNESS / 2 * float(values[1]) ** 2, gradient
+
+        start = np.array([constant.level, 0.0])
+        found = minimize(cross_entropy, start, jac=True, method="BFGS", options={"gtol": 1e-10}).x
+        slope = float(found[1])
+        return EdgeDensity(float(found[0]) - slope * middle, slope)
