@@ -11,7 +11,8 @@ from graphscore.errors import GraphDataError, SettingsError
 from graphscore.graphs import GraphBatch, node_mask_of_sizes, pair_mask
 from graphscore.networks import DenoiserSettings, LogOddsDenoiser
 from graphscore.networks.denoiser import SigmaConditioning, bounded, product
-from graphscore.networks.denoiser_features import NO_NEIGHBOURS, Present, first_features
+from graphscore.networks.denoiser_features import NO_NEIGHBOURS, first_features
+from graphscore.networks.unordered_pairs import Present
 from graphscore.noise import symmetric_noise
 from graphscore.training.memory import saved_bytes
 
@@ -101,7 +102,8 @@ def test_products_are_covariances_over_third_nodes():
     mask = node_mask_of_sizes(torch.tensor([5, 3]))
     present = Present.of(mask, torch.float64)
     first, second = torch.randn(2, 2, 3, 5, 5, generator=generator(), dtype=torch.float64)
-    first = torch.where(present.pairs.unsqueeze(1), first, 0.0)
+    first, second = (m * present.pairs.unsqueeze(1) for m in (first, second))
+    first, second = first + first.mT, second + second.mT
     result = product(first, second, present)
     for graph, n in enumerate((5, 3)):
         e1, e2 = first[graph, :, :n, :n], second[graph, :, :n, :n]
@@ -112,7 +114,7 @@ def test_products_are_covariances_over_third_nodes():
                 others = [k for k in range(n) if k != a]
                 expected += sum((e1[:, a, k] - mean) * e2[:, k, b] for k in others) / n**0.5
             expected = bounded(expected, dim=0)
-            torch.testing.assert_close(result[graph, :, i, j], expected)
+            torch.testing.assert_close(result[graph, :, present.place[i, j]], expected)
 
 
 @pytest.mark.parametrize("nodes", [4, 400])
@@ -144,7 +146,7 @@ def test_walks_are_powers_of_the_random_walk():
     for steps in range(3):
         power = power @ walk
         expected = (present.sizes * (power * power.mT).sqrt()).log1p()
-        result = of_pairs[..., 3 + steps]
+        result = present.both_ways(of_pairs)[..., 3 + steps].view_as(expected) * present.pairs
         torch.testing.assert_close(result, expected * present.pairs, rtol=1e-6, atol=1e-9)
         if steps:
             diagonal = expected.diagonal(dim1=1, dim2=2)

@@ -4,9 +4,8 @@ A graph's state are features of its pairs and of its nodes. A block updates a pa
 all paths over a third node, from its end points and from the whole graph. Every operation is
 pairwise, nodewise or a sum over nodes, so permutations of the nodes pass through.
 
-Inside, the features of pairs are rows `x (B,N*N,C)`; products over the third node are one matrix
-per channel, `(B,C,N,N)`. The linear maps between the two orders read one and write the other, so
-nothing is moved in memory for it.
+Inside, the features of unordered pairs are rows `x (B,P,C)`; products over the third node are one
+matrix per channel, `(B,C,N,N)`. See `unordered_pairs` for the way between the two.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from graphscore.networks.conditioning import ACTIVATIONS
 from graphscore.networks.denoiser_features import (
     NODE_FEATURES,
     PAIR_FEATURES,
-    Present,
     first_features,
 )
 from graphscore.networks.edge_density import EdgeDensity
 from graphscore.networks.log_odds import LogOddsNetwork
 from graphscore.networks.recomputation import recomputed
+from graphscore.networks.unordered_pairs import Present
 from graphscore.settings import Settings
 
 silu = ACTIVATIONS["silu"]
@@ -150,20 +149,22 @@ def bounded(x: Tensor, dim: int) -> Tensor:
 
 
 def product(first: Tensor, second: Tensor, present: Present) -> Tensor:
-    """Return what all third nodes k say about a pair: sum_k E1_ik E2_kj, symmetrised, bounded.
+    """Return what all third nodes k say about pairs: sum_k E1_ik E2_kj, symmetrised, bounded.
 
     The rows of E1 are taken relative to their means, so that the sum is a covariance over k: it
     does not change with what all pairs have in common, which in large graphs would outgrow the few
     k that matter.
 
     Args:
-        first, second: (B,C,N,N); the first is zero off the pairs, which keeps padding out.
+        first, second: (B,C,N,N), symmetric, zero off the pairs.
+
+    Returns:
+        (B,C,P).
     """
     means = first.sum(3, keepdim=True) / present.others.unsqueeze(1)
     relative = (first - means) * present.sizes.rsqrt().unsqueeze(1)
     relative = torch.where(present.pairs.unsqueeze(1), relative, 0.0).to(second.dtype)
-    summed = relative @ second
-    return bounded(summed + summed.mT, dim=1)
+    return bounded(present.pairs_of(relative @ second), dim=1)
 
 
 class NodeUpdate(nn.Module):
@@ -200,18 +201,14 @@ class Block(nn.Module):
             settings.node_width,
             settings.product_width,
         )
-        looked_at, self.hidden = self.widths(settings)[::2]
+        looked_at, hidden = self.widths(settings)[::2]
         self.parts = [channels, node_width, channels]
         # What all blocks together add has the size of what they start from.
         gain = 1 / math.sqrt(settings.blocks)
         self.look = FilmLinear(width, looked_at, generator=generator)
         self.nodes = NodeUpdate(node_width, gain=gain, generator=generator)
-        self.of_pair = FilmLinear(width, self.hidden, generator=generator)
-        self.of_node = FilmLinear(node_width, self.hidden, generator=generator)
-        self.of_product = (
-            FilmLinear(channels, self.hidden, generator=generator) if channels else None
-        )
-        self.out = linear(self.hidden, width, generator=generator, gain=gain, bias=False)
+        self.inner = FilmLinear(width + node_width + channels, hidden, generator=generator)
+        self.out = linear(hidden, width, generator=generator, gain=gain, bias=False)
 
     @staticmethod
     def widths(settings: DenoiserSettings) -> list[int]:
@@ -222,22 +219,19 @@ class Block(nn.Module):
     def forward(
         self, x: Tensor, z: Tensor, films: Sequence[Film], present: Present
     ) -> tuple[Tensor, Tensor]:
-        """Return new features of pairs x (B,N*N,C) and of nodes z (B,N,node_width)."""
+        """Return new features of pairs x (B,P,C) and of nodes z (B,N,node_width)."""
         of_look, of_nodes, of_hidden = films
-        batch, nodes = z.shape[:2]
         y = normalised(x)
-        look = torch.baddbmm(of_look.shift.mT, self.look(of_look).mT, y.mT)
-        first, seen, second = torch.split(look.view(batch, -1, nodes, nodes), self.parts, dim=1)
-        pairs = present.pairs.unsqueeze(1)
-        z = self.nodes(z, torch.where(pairs, seen, 0.0), of_nodes, present)
-        end = torch.baddbmm(of_hidden.shift / 2, normalised(z), self.of_node(of_hidden))
-        hidden = (end.unsqueeze(1) + end.unsqueeze(2)).flatten(1, 2)
-        hidden = torch.baddbmm(hidden, y, self.of_pair(of_hidden))
-        if self.of_product is not None:
-            paths = product(torch.where(pairs, first, 0.0), second, present)
-            hidden = torch.baddbmm(hidden, paths.flatten(2).mT, self.of_product(of_hidden))
-        hidden = silu(hidden).flatten(0, 1)
-        return torch.addmm(x.flatten(0, 1), hidden, self.out.weight.mT).view_as(x), z
+        # Reads rows and writes matrices, so that nothing is moved in memory for it.
+        look = torch.baddbmm(of_look.shift.mT, self.look(of_look).mT, present.both_ways(y).mT)
+        matrices = look.view(*look.shape[:2], *present.place.shape)
+        matrices = torch.where(present.pairs.unsqueeze(1), matrices, 0.0)
+        first, seen, second = torch.split(matrices, self.parts, dim=1)
+        z = self.nodes(z, seen, of_nodes, present)
+        known = [y, present.ends(normalised(z)), product(first, second, present).mT]
+        hidden = silu(torch.baddbmm(of_hidden.shift, torch.cat(known, 2), self.inner(of_hidden)))
+        out = torch.addmm(x.flatten(0, 1), hidden.flatten(0, 1), self.out.weight.mT)
+        return out.view_as(x), z
 
 
 class LogOddsDenoiser(LogOddsNetwork):
@@ -308,14 +302,13 @@ class LogOddsDenoiser(LogOddsNetwork):
         of_pairs, of_nodes = first_features(
             adj, present, sigma, prior, self.settings.walk_steps, node_feat
         )
-        x, z = self.pairs_in(of_pairs.flatten(1, 2)), self.nodes_in(of_nodes)
+        x, z = self.pairs_in(of_pairs), self.nodes_in(of_nodes)
         films = self.conditioning(sigma)
         for number, block in enumerate(self.blocks):
             x, z = self._run(block, x, z, films[3 * number : 3 * number + 3], present)
         gain, shift = films[-1]
-        correction: Tensor = self.out(normalised(x) * gain + shift).view_as(adj)
-        # Symmetric up to rounding already; now exactly.
-        return (correction + correction.mT) / 2
+        correction = self.out(normalised(x) * gain + shift)
+        return present.both_ways(correction).view_as(adj)
 
     def _run(self, part: Callable[..., Any], *arguments: Any) -> Any:
         if self.recompute_layers and torch.is_grad_enabled():

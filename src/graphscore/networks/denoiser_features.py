@@ -6,13 +6,11 @@ how many neighbours a node has by D, and where random walks over D lead.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
-from graphscore.graphs.batch import pair_mask
 from graphscore.networks.log_odds import independent_log_odds
+from graphscore.networks.unordered_pairs import Present
 
 PAIR_FEATURES = 3
 """Features of a pair, apart from walks."""
@@ -23,27 +21,6 @@ LARGEST_LOG_ODDS = 8.0
 """Beyond it a pair counts as known."""
 NO_NEIGHBOURS = 1e-3
 """Added to every degree, so that walks from nodes without neighbours lead nowhere."""
-
-
-@dataclass(frozen=True)
-class Present:
-    """Which pairs there are, and of how many nodes.
-
-    Attributes:
-        pairs: (B,N,N) bool.
-        sizes: (B,1,1) number of nodes, at least 1.
-        others: (B,1,1) number of other nodes, at least 1.
-    """
-
-    pairs: Tensor
-    sizes: Tensor
-    others: Tensor
-
-    @staticmethod
-    def of(node_mask: Tensor, dtype: torch.dtype) -> Present:
-        sizes = node_mask.sum(1).to(dtype).clamp_min(1).view(-1, 1, 1)
-        others = (sizes - 1).clamp_min(1)
-        return Present(pair_mask(node_mask), sizes, others)
 
 
 def first_features(
@@ -64,8 +41,7 @@ def first_features(
         node_feat: (B,N,F) or None.
 
     Returns:
-        (B,N,N,PAIR_FEATURES + walk_steps), symmetric, zero off the pairs, and
-        (B,N,NODE_FEATURES + walk_steps - 1 + F).
+        (B,P,PAIR_FEATURES + walk_steps) and (B,N,NODE_FEATURES + walk_steps - 1 + F).
     """
     density = prior_log_odds.sigmoid().view(-1, 1, 1)
     spread = (sigma.view(-1, 1, 1).square() + density * (1 - density)).sqrt()
@@ -75,8 +51,9 @@ def first_features(
     bounded = log_odds.clamp(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS) / (LARGEST_LOG_ODDS / 2)
     # A long walk ends anywhere with probability 1/n, near its start with many times that.
     walks = [(present.sizes * walk).log1p() for walk in _walks(probability, walk_steps)]
-    of_pairs = torch.stack([value, bounded, probability, *walks], dim=3)
-    of_pairs = torch.where(present.pairs.unsqueeze(3), of_pairs, 0.0)
+    matrices = [value, bounded, probability, *walks]
+    # Symmetric all of them, so that one triangle says it all.
+    of_pairs = torch.stack([m[:, present.first, present.second] for m in matrices], dim=2)
     degree = probability.sum(2, keepdim=True)
     of_nodes = [
         value.sum(2, keepdim=True) / present.others.sqrt(),

@@ -1,0 +1,64 @@
+"""Each pair once, and back: what is gathered and what its gradient is."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from graphscore.graphs import node_mask_of_sizes
+from graphscore.networks.unordered_pairs import Present
+
+
+def present_of(*sizes):
+    return Present.of(node_mask_of_sizes(torch.tensor(sizes)), torch.float64)
+
+
+def draw(*shape):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+
+
+@pytest.mark.parametrize("nodes", [2, 3, 6, 7])
+def test_pairs_are_those_of_the_upper_triangle(nodes):
+    present = present_of(nodes)
+    pairs = list(zip(present.first.tolist(), present.second.tolist()))
+    assert pairs == [(i, j) for i in range(nodes) for j in range(i + 1, nodes)]
+    for number, (i, j) in enumerate(pairs):
+        assert present.place[i, j] == present.place[j, i] == number
+
+
+def test_both_ways_are_the_same():
+    present, pairs = present_of(5, 3), draw(2, 10, 2)
+    both = present.both_ways(pairs).view(2, 5, 5, 2)
+    assert torch.equal(both[:, 1, 3], both[:, 3, 1])
+    assert torch.equal(both[:, 3, 1], pairs[:, present.place[1, 3]])
+
+
+def test_pairs_of_matrices_are_sums_of_both_directions():
+    present, matrices = present_of(4, 4), draw(2, 3, 4, 4)
+    pairs = present.pairs_of(matrices)
+    torch.testing.assert_close(pairs[:, :, 4], matrices[:, :, 1, 3] + matrices[:, :, 3, 1])
+    again = present.both_ways(pairs.mT).mT.unflatten(2, (4, 4))
+    torch.testing.assert_close(present.pairs_of(again), 2 * pairs)
+
+
+def test_ends_are_sums_of_both_nodes():
+    present, nodes = present_of(4, 4), draw(2, 4, 3)
+    torch.testing.assert_close(present.ends(nodes)[:, 4], nodes[:, 1] + nodes[:, 3])
+
+
+def test_a_single_node_has_one_place_and_no_pair():
+    present = present_of(1, 1)
+    assert present.both_ways(draw(2, 1, 3)).shape == (2, 1, 3)
+    assert present.pairs_of(draw(2, 3, 1, 1)).shape == (2, 3, 1)
+    assert present.ends(draw(2, 1, 3)).shape == (2, 1, 3)
+
+
+def test_gradients_are_those_of_the_function():
+    """Of both ways without the diagonal, which is arbitrary, so that nothing may come from it."""
+    present = present_of(5, 5)
+    for function, shape in [
+        (lambda x: present.both_ways(x)[:, present.distinct.flatten()], (2, 10, 2)),
+        (present.pairs_of, (2, 2, 5, 5)),
+        (present.ends, (2, 5, 2)),
+    ]:
+        assert torch.autograd.gradcheck(function, draw(*shape).requires_grad_())
