@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from graphscore.errors import OutputError
@@ -16,7 +18,9 @@ def test_every_set_has_its_verdict_and_its_curves(record):
     for result in results:
         assert result["verdict"]["mmd"]["sample_count"] == 6
         assert result["value"] == measured(result["verdict"], result["measure"])
-        assert len(result["against_calls"]) == 4
+        samplers = [point["sampler"] for point in result["against_calls"]]
+        langevin = result["dataset"] == "community-small-released"
+        assert samplers == ["heun", "renoising"] * 2 + ["langevin"] * langevin
         assert [m["step"] for m in result["against_training"]] == [1]
     small, trees = results
     # A distance is to be small, a share of good graphs large.
@@ -39,6 +43,7 @@ def test_parts_of_a_set_come_in_the_order_of_its_training(context):
         *(f"planar-spectre_at{round(steps * share)}" for share in (1 / 16, 1 / 4, 1 / 2)),
         "planar-spectre_verdict",
         "planar-spectre_calls",
+        "planar-spectre_langevin",
     ]
 
 
@@ -49,6 +54,17 @@ def test_a_moment_that_has_passed_is_an_error(context):
     experiment.run_parts(here, [f"{name}_verdict"])
     with pytest.raises(OutputError, match=r"past step 1 already"):
         experiment.run_parts(here, [f"{name}_at1"])
+
+
+def test_a_part_depends_on_the_plan_of_its_set_alone(context, monkeypatch):
+    here, experiment = context(), find_experiment("frontier")
+    key = "tree-spectre_verdict"
+    before = experiment.part_settings(here, key)
+    other = replace(PLANS["community-small-released"], target=0.5)
+    monkeypatch.setitem(PLANS, "community-small-released", other)
+    assert experiment.part_settings(here, key) == before
+    monkeypatch.setitem(PLANS, "tree-spectre", replace(PLANS["tree-spectre"], target=0.5))
+    assert experiment.part_settings(here, key) != before
 
 
 def test_small_scales_keep_what_is_measured(context):

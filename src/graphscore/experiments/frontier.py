@@ -2,7 +2,8 @@
 
 The parts of a set share one training and belong together in their order: its quality at some
 moments of the training, the verdict with the sampler that validation graphs chose, and its quality
-against the number of network calls. Test graphs are seen by verdicts only.
+against the number of network calls. Some sets have one more, which trains the paper's EDP-GNN and
+measures annealed Langevin dynamics in the same way. Test graphs are seen by verdicts only.
 """
 
 from __future__ import annotations
@@ -13,13 +14,28 @@ from typing import Literal
 
 from graphscore.datasets import Dataset, load_dataset
 from graphscore.experiments.context import Context, Record
-from graphscore.experiments.frontier_plans import LEARNING, SETS, Plan, marks, plan_of
+from graphscore.experiments.frontier_plans import (
+    LANGEVIN,
+    LEARNING,
+    SETS,
+    Plan,
+    langevin_plan,
+    marks,
+    plan_of,
+)
 from graphscore.experiments.registry import Experiment
 from graphscore.experiments.tables import Table, made_by
 from graphscore.generator import GraphGenerator
 from graphscore.metrics import evaluate, ratio_to_floor, validity_of, vun
 from graphscore.plots.frontier import QualityCurve, draw_quality
-from graphscore.sampling import HeunSettings, RenoisingSettings, SamplerSettings, select
+from graphscore.sampling import (
+    HeunSettings,
+    LangevinSettings,
+    RenoisingSettings,
+    SamplerSettings,
+    langevin_grid,
+    select,
+)
 from graphscore.seeding import derive_seed
 from graphscore.training.run_folder import RunFolder
 
@@ -33,6 +49,8 @@ def keys(context: Context) -> list[str]:
     for name in SETS[context.sizes.name]:
         moments = [f"{name}_at{step}" for step in marks(plan_of(context, name))]
         found += [*moments, f"{name}_verdict", f"{name}_calls"]
+        if name in LANGEVIN:
+            found.append(f"{name}_langevin")
     return found
 
 
@@ -41,13 +59,26 @@ def settings(context: Context) -> Record:
         "seed": SEED,
         "plans": {name: plan_of(context, name).described() for name in SETS[context.sizes.name]},
         "calls": CALLS,
+        "langevin": {name: langevin_plan(context, name).described() for name in LANGEVIN},
     }
+
+
+def part_settings(context: Context, key: str) -> Record:
+    name, _, which = key.rpartition("_")
+    decided: Record = {"seed": SEED, "plan": plan_of(context, name).described()}
+    if which == "calls":
+        decided["calls"] = CALLS
+    if which == "langevin":
+        decided["langevin"] = langevin_plan(context, name).described()
+    return decided
 
 
 def compute(context: Context, key: str) -> Record:
     name, _, which = key.rpartition("_")
     plan = plan_of(context, name)
     data = load_dataset(name, data_dir=context.data_dir)
+    if which == "langevin":
+        return _langevin(context, key, data, plan)
     stop_at = int(which.removeprefix("at")) if which.startswith("at") else None
     generator = context.fit(
         name,
@@ -87,7 +118,7 @@ def candidates(calls: int) -> list[SamplerSettings]:
     """Samplers in at most so many network calls that validation graphs choose from."""
     heun = usual_sampler(calls)
     return [
-        *(heun.replaced(churn=share * heun.steps) for share in (0.1, 0.2, 0.4)),
+        *(heun.replaced(churn=share * heun.steps) for share in (0.05, 0.1, 0.2, 0.4)),
         *(RenoisingSettings(steps=calls, rho=rho) for rho in (3.0, 7.0)),
     ]
 
@@ -174,6 +205,32 @@ def _against_calls(generator: GraphGenerator, data: Dataset, plan: Plan) -> list
     return points
 
 
+def _langevin(context: Context, key: str, data: Dataset, plan: Plan) -> Record:
+    """Quality, on validation graphs, of the paper's model and sampler in chains of each length."""
+    name = data.info.name
+    langevin = langevin_plan(context, name)
+    generator = context.fit(
+        key,
+        data.train,
+        source=name,
+        seed=SEED,
+        network=langevin.network,
+        training=langevin.training,
+    )
+    points = []
+    for steps in langevin.lengths:
+        base = LangevinSettings(steps_per_level=steps)
+        judged = [
+            measured(judge(generator, data, plan, "val", candidate), plan.measure)
+            for candidate in langevin_grid(base, langevin.step_sizes, [1.0])
+        ]
+        best = min(judged) if better_is_smaller(plan.measure) else max(judged)
+        calls = len(generator.settings.noise.sigmas) * steps
+        points.append({"sampler": "langevin", "calls": calls, "value": best})
+    last = RunFolder(context.run_folder(key)).records()[-1]
+    return {"dataset": name, "training_seconds": last["seconds"], "curve": points}
+
+
 # ---------------------------------------------------------------------- the record
 
 
@@ -182,6 +239,7 @@ def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
     for name in SETS[context.sizes.name]:
         plan = plan_of(context, name)
         verdict, calls = parts[f"{name}_verdict"], parts[f"{name}_calls"]
+        langevin = parts.get(f"{name}_langevin", {"curve": []})
         moments = [parts[f"{name}_at{step}"] for step in marks(plan)]
         value = measured(verdict, plan.measure)
         smaller = better_is_smaller(plan.measure)
@@ -194,7 +252,7 @@ def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
                 "reached": value <= plan.target if smaller else value >= plan.target,
                 "published": plan.published,
                 "verdict": verdict,
-                "against_calls": calls["curve"],
+                "against_calls": [*calls["curve"], *langevin["curve"]],
                 "against_training": [
                     {
                         "step": moment["step"],
@@ -212,6 +270,7 @@ def _number(value: float, measure: str) -> str:
     return f"{value:.4f}" if better_is_smaller(measure) else f"{value:.1%}"
 
 
+LABELS = {"heun": "Heun", "renoising": "re-noising", "langevin": "EDP-GNN, Langevin"}
 NAMES = {
     "average": "average MMD",
     "largest": "largest MMD",
@@ -286,7 +345,7 @@ def pictures(record: Record, out: Path) -> list[Path]:
             labels = list(dict.fromkeys(point.get("sampler", "") for point in points))
             panels[result["dataset"]] = [
                 QualityCurve(
-                    label,
+                    LABELS.get(label, ""),
                     [point[ends] for point in points if point.get("sampler", "") == label],
                     [point["value"] for point in points if point.get("sampler", "") == label],
                 )
@@ -330,4 +389,5 @@ EXPERIMENT = Experiment(
     markdown=markdown,
     pictures=pictures,
     seeded=False,
+    part_settings=part_settings,
 )

@@ -101,6 +101,38 @@ PLANS = {
     ),
 }
 
+
+@dataclass(frozen=True)
+class LangevinPlan:
+    """How the paper's EDP-GNN is trained and sampled on a set, for comparison.
+
+    Attributes:
+        network: settings of the EDP-GNN.
+        training: settings of training.
+        lengths: Langevin steps at each noise level.
+        step_sizes: epsilons that validation graphs choose from, for each length.
+    """
+
+    network: Mapping[str, Any]
+    training: Mapping[str, Any]
+    lengths: tuple[int, ...] = (1, 3, 10, 30, 100, 300, 1000)
+    step_sizes: tuple[float, ...] = (1e-3, 3e-3, 1e-2)
+
+    def described(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        return asdict(self)
+
+
+_EDP_GNN = LangevinPlan({"kind": "edp-gnn"}, {"steps": 5000})
+LANGEVIN = {
+    "community-small-released": _EDP_GNN,
+    "ego-small": _EDP_GNN,
+    # Graphs of 64 nodes take ten times as long.
+    "planar-spectre": replace(
+        _EDP_GNN, training={"steps": 3000, "batch_size": 8}, lengths=(1, 3, 10, 30, 100)
+    ),
+}
+
 SETS = {
     "full": tuple(PLANS),
     "quick": ("community-small-released", "lobster"),
@@ -122,6 +154,19 @@ def plan_of(context: Context, name: str) -> Plan:
         "samples": min(plan.samples, 6 if scale.name == "tiny" else scale.samples),
     }
     return replace(plan, **changed)
+
+
+def langevin_plan(context: Context, name: str) -> LangevinPlan:
+    """How the EDP-GNN is trained and sampled on a set at the scale of the context."""
+    plan, scale = LANGEVIN[name], context.sizes
+    if scale.name == "full":
+        return plan
+    return replace(
+        plan,
+        network={**plan.network, **scale.network},
+        training={**plan.training, **scale.training},
+        lengths=plan.lengths[: 1 if scale.name == "tiny" else 4],
+    )
 
 
 def marks(plan: Plan) -> list[int]:

@@ -50,6 +50,8 @@ class Experiment:
             function.
         pictures: draws a record's pictures into a folder and returns their files.
         seeded: False for one that runs a single seed, 0, however many are asked for.
+        part_settings: what decides one part, by its key, if that is less than `settings`; so that
+            other parts need not be computed again when it changes.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Experiment:
     markdown: Callable[[Record], str]
     pictures: Callable[[Record, Path], Sequence[Path]] = lambda record, out: []
     seeded: bool = True
+    part_settings: Callable[[Context, str], Mapping[str, Any]] | None = None
 
     @property
     def title(self) -> str:
@@ -87,9 +90,10 @@ class Experiment:
 
     def run_parts(self, context: Context, keys: Sequence[str]) -> dict[str, Record]:
         """Compute the given parts, or read those that are there."""
-        settings = self.settings(context)
+        of_part = self.part_settings or (lambda context, _: self.settings(context))
         return {
-            key: context.part(key, partial(self.compute, context, key), settings) for key in keys
+            key: context.part(key, partial(self.compute, context, key), of_part(context, key))
+            for key in keys
         }
 
     def matching(self, context: Context, patterns: Sequence[str]) -> list[str]:
