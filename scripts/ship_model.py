@@ -1,4 +1,4 @@
-"""Put a trained run into the package: averaged weights, card, nothing else; at most 1 MB.
+"""Put a trained run into the package: averaged weights, card, nothing else; at most 2 MB.
 
     graphscore reproduce generation
     work=results/work/generation

@@ -68,7 +68,9 @@ def _show_card(card: ModelCard, place: ModelPlace, *, json: bool) -> None:
     print_table(f"{card.name} ({origin})", ["", ""], [list(row) for row in card.rows()], text=2)
     if card.metrics:
         title = "MMD against the test graphs; smaller is better"
-        print_table(title, METRIC_COLUMNS, card.metric_rows())
+        # One column for each evaluation: there are two or three, and ten numbers in each.
+        names, *numbers = zip(METRIC_COLUMNS, *card.metric_rows())
+        print_table(title, list(names), [list(row) for row in numbers if any(row[1:])])
 
 
 def report(run: Path, *, json: bool) -> None:

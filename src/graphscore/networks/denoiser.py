@@ -163,7 +163,7 @@ def product(first: Tensor, second: Tensor, present: Present) -> Tensor:
     """
     means = first.sum(3, keepdim=True) / present.others.unsqueeze(1)
     relative = (first - means) * present.sizes.rsqrt().unsqueeze(1)
-    relative = torch.where(present.pairs.unsqueeze(1), relative, 0.0).to(second.dtype)
+    relative = (relative * present.exists).to(second.dtype)
     return bounded(present.pairs_of(relative @ second), dim=1)
 
 
@@ -225,7 +225,7 @@ class Block(nn.Module):
         # Reads rows and writes matrices, so that nothing is moved in memory for it.
         look = torch.baddbmm(of_look.shift.mT, self.look(of_look).mT, present.both_ways(y).mT)
         matrices = look.view(*look.shape[:2], *present.place.shape)
-        matrices = torch.where(present.pairs.unsqueeze(1), matrices, 0.0)
+        matrices = matrices * present.exists.to(matrices.dtype)
         first, seen, second = torch.split(matrices, self.parts, dim=1)
         z = self.nodes(z, seen, of_nodes, present)
         known = [y, present.ends(normalised(z)), product(first, second, present).mT]

@@ -26,6 +26,7 @@ class Present:
 
     Attributes:
         pairs: (B,N,N) bool.
+        exists: (B,1,N,N) the same as 0 or 1, since a product is faster than a choice.
         sizes: (B,1,1) number of nodes, at least 1.
         others: (B,1,1) number of other nodes, at least 1.
         first: (P,) the smaller node of every pair.
@@ -35,6 +36,7 @@ class Present:
     """
 
     pairs: Tensor
+    exists: Tensor
     sizes: Tensor
     others: Tensor
     first: Tensor
@@ -51,8 +53,10 @@ class Present:
         low = torch.minimum(number.unsqueeze(1), number)
         high = torch.maximum(number.unsqueeze(1), number)
         place = low * (2 * nodes - low - 1) // 2 + high - low - 1
+        pairs = pair_mask(node_mask)
         return Present(
-            pairs=pair_mask(node_mask),
+            pairs=pairs,
+            exists=pairs.to(dtype).unsqueeze(1),
             sizes=sizes,
             others=(sizes - 1).clamp_min(1),
             first=first,

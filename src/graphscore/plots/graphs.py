@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,8 @@ def draw_comparison(
 ) -> None:
     """Draw the first graphs of each group in a block of its own and write the picture.
 
+    Rows that all groups leave empty are left out.
+
     Nodes are coloured by community and sized by degree; edges between communities are red.
 
     Args:
@@ -63,6 +66,7 @@ def draw_comparison(
     check_picture(target)
     if not groups:
         raise OutputError(f"{target}: nothing to draw. Give at least one group of graphs.")
+    rows = min(rows, max(1, *(ceil(len(graphs) / columns) for graphs in groups.values())))
     figure = new_figure(1.15 * columns * len(groups) + 0.4, 1.15 * rows + 0.5)
     blocks = figure.subfigures(1, len(groups), squeeze=False, wspace=0.04)[0]
     for block, (heading, graphs) in zip(blocks, groups.items()):

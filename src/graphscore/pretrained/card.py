@@ -76,7 +76,7 @@ class ModelCard:
         return [(heading, text) for heading, text in rows if text]
 
     def metric_rows(self) -> list[list[str]]:
-        """Return name, graphs, degree, clustering, orbit, average, unique, novel as texts."""
+        """Return the texts under `METRIC_COLUMNS`."""
         return [[name, *_metrics(values)] for name, values in self.metrics.items()]
 
     def to_markdown(self) -> str:
@@ -98,7 +98,9 @@ class ModelCard:
         )
 
 
-METRIC_COLUMNS = ["", "graphs", "degree", "clustering", "orbit", "average", "unique", "novel"]
+_DISTANCES = ("degree", "clustering", "orbit", "average")
+_SHARES = {"unique": "uniqueness", "novel": "novelty", "valid": "valid", "V.U.N.": "vun"}
+METRIC_COLUMNS = ["", "graphs", *_DISTANCES, *_SHARES]
 
 
 def read_card(folder: Path) -> ModelCard | None:
@@ -119,12 +121,12 @@ def read_card(folder: Path) -> ModelCard | None:
 
 
 def _metrics(values: dict[str, Any]) -> list[str]:
-    distances = [f"{values[key]:.4f}" for key in ("degree", "clustering", "orbit", "average")]
-    shares = [values.get("uniqueness"), values.get("novelty")]
+    shares = [values.get(key) for key in _SHARES.values()]
     return [
         str(values.get("sample_count", "")),
-        *distances,
-        *("" if share is None else f"{share:.0%}" for share in shares),
+        # What rounds to zero has no sign.
+        *(f"{round(values[key], 4) + 0:.4f}" for key in _DISTANCES),
+        *("" if share is None else f"{100 * share:.3g}%" for share in shares),
     ]
 
 

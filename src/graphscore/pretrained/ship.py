@@ -18,9 +18,9 @@ from graphscore.pretrained import shelf
 from graphscore.pretrained.card import CARD, README, ModelCard
 from graphscore.training.checkpoint import read_checkpoint, read_document, write_checkpoint
 
-MAX_BYTES = 1_000_000
+MAX_BYTES = 2_000_000
 _PREFIX = "average."
-_NAMES = {"many": "samples"}
+_NAMES = {"many": "samples", "mmd": "samples"}
 """Names in records that say little outside them."""
 
 
@@ -52,7 +52,7 @@ def ship_model(
 
     Raises:
         CheckpointError: the run is missing or damaged, or has not been trained to its end.
-        OutputError: the name is taken, or the folder would be larger than 1 MB.
+        OutputError: the name is taken, or the folder would be larger than 2 MB.
     """
     document, tensors = read_checkpoint(run)
     weights = {key: tensor for key, tensor in tensors.items() if key.startswith(_PREFIX)}
@@ -94,16 +94,16 @@ def evaluations(record: Any) -> dict[str, dict[str, Any]]:
     """Find the evaluations in a record, by the names they have there.
 
     Takes what `graphscore evaluate --json` prints, the `metrics.json` of a demo, and rows of
-    results files.
+    results files. Shares of valid graphs go with the samples they were counted in.
 
     Raises:
         GraphscoreError: there are none.
 
-    >>> record = {"metrics": {"samples": {"degree": 0, "clustering": 0, "orbit": 0, "average": 0}}}
-    >>> list(evaluations(record))
+    >>> numbers = {"degree": 0, "clustering": 0, "orbit": 0, "average": 0, "sample_count": 8}
+    >>> list(evaluations({"metrics": {"samples": numbers}}))
     ['samples']
     """
-    needed = {"degree", "clustering", "orbit", "average"}
+    needed = {"degree", "clustering", "orbit", "average", "sample_count"}
     if isinstance(record, dict):
         inner = record["metrics"] if isinstance(record.get("metrics"), dict) else record
         found = {
@@ -111,6 +111,9 @@ def evaluations(record: Any) -> dict[str, dict[str, Any]]:
             for key, value in inner.items()
             if isinstance(value, dict) and needed <= value.keys()
         }
+        shares = inner.get("vun")
+        if isinstance(shares, dict) and "samples" in found:
+            found["samples"] = {**found["samples"], "valid": shares["valid"], "vun": shares["vun"]}
         if found:
             return found
     raise GraphscoreError(
