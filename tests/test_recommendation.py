@@ -51,6 +51,7 @@ def test_larger_graphs_get_a_larger_network_and_smaller_batches():
     assert small.network.pair_width < large.network.pair_width
     assert small.training.steps < large.training.steps
     assert huge.training.batch_size < large.training.batch_size
+    assert small.sampling.network_calls < 64 < large.sampling.network_calls
 
 
 @pytest.mark.parametrize("settings", [{}, {"network": {}}, {"network": DenoiserSettings()}])

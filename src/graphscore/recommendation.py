@@ -7,12 +7,15 @@ from typing import Any
 from graphscore.config import RunSettings
 from graphscore.graphs.batch import GraphBatch
 from graphscore.networks import DenoiserSettings
-from graphscore.sampling import HeunSettings, SamplerSettings
+from graphscore.sampling import HeunSettings, RenoisingSettings, SamplerSettings
 
-SAMPLING = HeunSettings(steps=32, churn=12.8)
-"""Sampler of a denoiser; about 64 network calls."""
 SMALL = 32
-"""Nodes up to which small networks learn graphs well."""
+"""Nodes up to which small networks learn graphs well, and few network calls sample them."""
+FEW_CALLS = HeunSettings(steps=32, churn=12.8)
+"""Sampler of small graphs; about 64 network calls."""
+MANY_CALLS = RenoisingSettings(steps=256)
+"""Sampler of larger graphs: of those that were tried on Planar and Tree the one that is good on
+both without being fitted to either."""
 
 
 def _network(nodes: int, on_cpu: bool) -> DenoiserSettings:
@@ -24,24 +27,26 @@ def _network(nodes: int, on_cpu: bool) -> DenoiserSettings:
 
 def _training(nodes: int, on_cpu: bool) -> dict[str, Any]:
     """The learning rate of a network with normalised layers, and batches of bounded size."""
-    pairs, most = (2**15, 32) if on_cpu or nodes <= SMALL else (2**18, 64)
+    little = on_cpu or nodes <= SMALL
+    pairs = 2**15 if little else 2**17
     return {
-        "steps": 3000 if on_cpu or nodes <= SMALL else 20_000,
-        "batch_size": max(4, min(most, pairs // nodes**2)),
-        "learning_rate": 2e-3,
+        "steps": 3000 if little else 20_000,
+        "batch_size": max(4, min(32, pairs // nodes**2)),
+        "learning_rate": 2e-3 if little else 1e-3,
         "final_learning_rate": 2e-5,
         "gradient_clip": 1.0,
     }
 
 
-def _sampling(settings: RunSettings) -> SamplerSettings:
+def _sampling(settings: RunSettings, nodes: int) -> SamplerSettings:
     """The usual sampler with what was given of it, or the one that was named."""
+    usual = FEW_CALLS if nodes <= SMALL else MANY_CALLS
     if "sampling" not in settings.model_fields_set:
-        return SAMPLING
+        return usual
     changes = settings.sampling.model_dump(exclude_unset=True)
-    if "sampler" in changes or not set(changes) <= set(HeunSettings.model_fields):
+    if "sampler" in changes or not set(changes) <= set(type(usual).model_fields):
         return settings.sampling
-    changed: HeunSettings = SAMPLING.replaced(**changes)
+    changed: SamplerSettings = usual.replaced(**changes)
     return changed
 
 
@@ -68,5 +73,5 @@ def suited(settings: RunSettings, data: GraphBatch, *, on_cpu: bool) -> RunSetti
         return RunSettings(**given)
     training = settings.training.model_dump(exclude_unset=True)
     given["training"] = {**_training(data.max_nodes, on_cpu), **training}
-    given["sampling"] = _sampling(settings)
+    given["sampling"] = _sampling(settings, data.max_nodes)
     return RunSettings(**given)

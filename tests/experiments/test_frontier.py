@@ -80,6 +80,7 @@ def test_the_section_and_the_pictures(record, tmp_path):
     for words in ("tree-spectre", "to reach", "V.U.N.", "DeFoG 96.5 %"):
         assert words in text
     files = experiment.pictures(made, tmp_path)
-    assert [file.name for file in files] == ["frontier_calls.png", "frontier_training.png"]
+    names = ["frontier_calls.png", "frontier_training.png", "frontier_tree-spectre.png"]
+    assert [file.name for file in files] == names
     assert all(f"images/{file.name}" in text for file in files)
     assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)

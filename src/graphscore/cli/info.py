@@ -57,7 +57,6 @@ def _list_shipped(*, json: bool) -> None:
 
 
 def _show_card(card: ModelCard, place: ModelPlace, *, json: bool) -> None:
-    from graphscore.pretrained.card import METRIC_COLUMNS
     from graphscore.training.checkpoint import read_document
 
     read_document(place.folder)  # a card beside a damaged model is not believed
@@ -69,8 +68,8 @@ def _show_card(card: ModelCard, place: ModelPlace, *, json: bool) -> None:
     if card.metrics:
         title = "MMD against the test graphs; smaller is better"
         # One column for each evaluation: there are two or three, and ten numbers in each.
-        names, *numbers = zip(METRIC_COLUMNS, *card.metric_rows())
-        print_table(title, list(names), [list(row) for row in numbers if any(row[1:])])
+        names, *numbers = card.metric_columns()
+        print_table(title, names, numbers)
 
 
 def report(run: Path, *, json: bool) -> None:

@@ -16,6 +16,7 @@ from graphscore.datasets import Dataset, load_dataset
 from graphscore.experiments.context import Context, Record
 from graphscore.experiments.frontier_plans import (
     LANGEVIN,
+    LARGE,
     LEARNING,
     SETS,
     Plan,
@@ -23,10 +24,12 @@ from graphscore.experiments.frontier_plans import (
     marks,
     plan_of,
 )
+from graphscore.experiments.graph_texts import graphs_of, texts_of
 from graphscore.experiments.registry import Experiment
 from graphscore.experiments.tables import Table, made_by
 from graphscore.generator import GraphGenerator
 from graphscore.metrics import evaluate, ratio_to_floor, validity_of, vun
+from graphscore.plots import draw_comparison
 from graphscore.plots.frontier import QualityCurve, draw_quality
 from graphscore.sampling import (
     HeunSettings,
@@ -40,6 +43,8 @@ from graphscore.seeding import derive_seed
 from graphscore.training.run_folder import RunFolder
 
 SEED = 0
+SHOWN = 8
+"""Graphs that records keep to show."""
 CALLS = (8, 16, 32, 64, 128, 256, 512)
 """Network calls that quality is measured against."""
 
@@ -137,12 +142,14 @@ def judge(
     name, reference = data.info.name, data.split(part)
     seed = derive_seed(SEED, "frontier", name, part)
     samples = generator.sample(plan.samples, seed=seed, sampling=sampling)
+    shown = {"training_graphs": data.train, "sampled_graphs": samples}
     judged = evaluate(samples, reference, training=data.train, kernel=plan.kernel)
     floor = evaluate(data.train, reference, kernel=plan.kernel)
     record: Record = {
         "mmd": judged.to_dict(),
         "floor": floor.to_dict(),
         "ratio": ratio_to_floor(judged, floor).to_dict(),
+        **{key: texts_of(graphs[:SHOWN]) for key, graphs in shown.items()},
     }
     rule = validity_of(name)
     if rule is not None:
@@ -356,7 +363,20 @@ def pictures(record: Record, out: Path) -> list[Path]:
         headings = {r["dataset"]: NAMES[r["measure"]] for r in record["results"]}
         targets = {r["dataset"]: r["target"] for r in record["results"]}
         draw_quality(panels, made[-1], along=axis, measures=headings, targets=targets)
+    for name, verdict in _drawn(record).items():
+        made.append(out / f"frontier_{name}.png")
+        groups = {
+            f"{name}: training graphs": graphs_of(verdict["training_graphs"]),
+            f"{name}: samples": graphs_of(verdict["sampled_graphs"]),
+        }
+        draw_comparison(groups, made[-1])
     return made
+
+
+def _drawn(record: Record) -> dict[str, Record]:
+    """Verdicts on the sets whose samples are shown: those that the paper does not show."""
+    verdicts = {result["dataset"]: result["verdict"] for result in record["results"]}
+    return {name: verdicts[name] for name in verdicts if name in LARGE}
 
 
 def markdown(record: Record) -> str:
@@ -375,6 +395,7 @@ def markdown(record: Record) -> str:
         "![Quality against training time](images/frontier_training.png)\n",
         "*Measured on validation graphs, but for the last point of a training, which is the "
         "verdict. Dashed: what was to be reached.*\n",
+        *(f"![{name}](images/frontier_{name}.png)\n" for name in _drawn(record)),
     ]
     return "\n".join(parts)
 

@@ -100,6 +100,8 @@ PLANS = {
         published="GDSS .111 / .005 / .070",
     ),
 }
+LARGE = ("planar-spectre", "tree-spectre", "sbm-spectre", "grid")
+"""Sets of more than 20 nodes, which EDP-GNN fails on."""
 
 
 @dataclass(frozen=True)

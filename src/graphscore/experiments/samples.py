@@ -13,6 +13,7 @@ from torch import Tensor
 from graphscore.datasets import load_dataset
 from graphscore.errors import DatasetError
 from graphscore.experiments.context import Context, Record
+from graphscore.experiments.graph_texts import graphs_of, texts_of
 from graphscore.experiments.registry import Experiment
 from graphscore.experiments.selecting import choose_sampling
 from graphscore.experiments.tables import Table, made_by
@@ -74,8 +75,8 @@ def compute(context: Context, key: str) -> Record:
         "floor": evaluate(data.train, data.test).to_dict(),
         "connected": _share([_connected(graph) for graph in samples]),
         "training_connected": _share([_connected(graph) for graph in data.train]),
-        "training_graphs": _texts(data.train[:SHOWN]),
-        "sampled_graphs": _texts(samples[:SHOWN]),
+        "training_graphs": texts_of(data.train[:SHOWN]),
+        "sampled_graphs": texts_of(samples[:SHOWN]),
     }
     if key == "lobster":
         record["valid"] = _share([is_lobster(graph) for graph in samples])
@@ -92,14 +93,6 @@ def _connected(graph: nx.Graph[Any]) -> bool:
 
 def _share(found: Sequence[bool]) -> float:
     return sum(found) / len(found)
-
-
-def _texts(graphs: Sequence[nx.Graph[Any]]) -> list[str]:
-    return [nx.to_graph6_bytes(graph, header=False).decode().strip() for graph in graphs]
-
-
-def _graphs(texts: Sequence[str]) -> list[nx.Graph[Any]]:
-    return [nx.from_graph6_bytes(text.encode()) for text in texts]
 
 
 def _trajectory(generator: GraphGenerator, sizes: Sequence[int]) -> Record:
@@ -188,7 +181,7 @@ def pictures(record: Record, out: Path) -> list[Path]:
     there = _there(record)
     made = []
     pair = {
-        f"{SETS[name]}: {kind}": _graphs(there[name][field])
+        f"{SETS[name]}: {kind}": graphs_of(there[name][field])
         for name in ("community-small", "ego-small")
         if name in there
         for kind, field in (("training graphs", "training_graphs"), ("samples", "sampled_graphs"))
@@ -200,8 +193,8 @@ def pictures(record: Record, out: Path) -> list[Path]:
         if name in there:
             made.append(out / f"samples_{name}.png")
             blocks = {
-                f"{SETS[name]}: training graphs": _graphs(there[name]["training_graphs"]),
-                f"{SETS[name]}: samples": _graphs(there[name]["sampled_graphs"]),
+                f"{SETS[name]}: training graphs": graphs_of(there[name]["training_graphs"]),
+                f"{SETS[name]}: samples": graphs_of(there[name]["sampled_graphs"]),
             }
             draw_comparison(blocks, made[-1], columns=4, rows=4)
     trajectory = there.get(TRAJECTORY_SET, {}).get("trajectory")

@@ -75,9 +75,12 @@ class ModelCard:
         ]
         return [(heading, text) for heading, text in rows if text]
 
-    def metric_rows(self) -> list[list[str]]:
-        """Return the texts under `METRIC_COLUMNS`."""
-        return [[name, *_metrics(values)] for name, values in self.metrics.items()]
+    def metric_columns(self) -> list[list[str]]:
+        """Return the columns of a table, heading first: the evaluations' names, then what was
+        measured in at least one of them."""
+        rows = [[name, *_metrics(values)] for name, values in self.metrics.items()]
+        columns = [list(column) for column in zip(["", "graphs", *_DISTANCES, *_SHARES], *rows)]
+        return [column for column in columns if any(column[1:])]
 
     def to_markdown(self) -> str:
         """Return the card as a page."""
@@ -90,17 +93,13 @@ class ModelCard:
         )
         if not self.metrics:
             return page
-        rows = "\n".join("| " + " | ".join(row) + " |" for row in self.metric_rows())
-        head = " | ".join(METRIC_COLUMNS)
-        return (
-            f"{page}\nMMD against the test graphs; smaller is better.\n\n"
-            f"| {head} |\n|{'---|' * len(METRIC_COLUMNS)}\n{rows}\n"
-        )
+        head, *rows = ("| " + " | ".join(row) + " |" for row in zip(*self.metric_columns()))
+        table = "\n".join([head, f"|{'---|' * len(self.metric_columns())}", *rows])
+        return f"{page}\nMMD against the test graphs; smaller is better.\n\n{table}\n"
 
 
 _DISTANCES = ("degree", "clustering", "orbit", "average")
 _SHARES = {"unique": "uniqueness", "novel": "novelty", "valid": "valid", "V.U.N.": "vun"}
-METRIC_COLUMNS = ["", "graphs", *_DISTANCES, *_SHARES]
 
 
 def read_card(folder: Path) -> ModelCard | None:
