@@ -185,6 +185,6 @@ def test_models_of_the_package_work_and_have_true_cards(name):
     assert (folder / "README.md").read_text() == card.to_markdown()
     generator = GraphGenerator.from_pretrained(name, device="cpu", show_progress=False)
     low, high = card.data["nodes"]
-    langevin = card.settings["sampling"]["sampler"] == "langevin"
+    langevin = generator.settings.sampling.sampler == "langevin"
     (graph,) = generator.sample(1, sampling={"steps_per_level": 1} if langevin else {"steps": 2})
     assert low <= len(graph) <= high
