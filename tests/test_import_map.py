@@ -20,7 +20,7 @@ OPEN = {"errors", "seeding", "settings", "atomic", "version"}
 """Open to all; they import only each other."""
 
 _MODEL = {"graphs", "datasets", "noise", "networks", "sampling", "training", "metrics", "config"}
-_MADE = {"assembly", "recommendation"}
+_MADE = {"assembly", "recommendation", "trained_model"}
 _GENERATOR = _MODEL | _MADE | {"acceleration", "device", "progress", "pretrained"}
 _ALL = _GENERATOR | {"generator", "baselines", "algorithms", "plots", "provenance"}
 
@@ -36,6 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "config": {"noise", "networks", "training", "sampling"},
     "assembly": {"networks", "training", "config"},
     "recommendation": {"graphs", "networks", "sampling", "config"},
+    "trained_model": {"graphs", "networks", "sampling", "training", "config", "assembly"},
     "pretrained": {"config", "datasets", "training"},
     "generator": _GENERATOR,
     "bench": (_GENERATOR - {"metrics", "pretrained"}) | {"provenance"},

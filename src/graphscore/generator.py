@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import platform
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -24,16 +21,15 @@ from graphscore.acceleration import (
     resolve_accelerate,
     sample_denoiser,
 )
-from graphscore.assembly import Network, make_network, make_objective
+from graphscore.assembly import Network, make_objective
 from graphscore.config import (
     NetworkSettings,
     RunSettings,
     SamplingSettings,
-    changed_settings,
     named_network,
 )
 from graphscore.device import describe_device, resolve_device
-from graphscore.errors import CheckpointError, GraphscoreError, OutputError, SettingsError
+from graphscore.errors import GraphscoreError, OutputError, SettingsError
 from graphscore.graphs import GraphBatch, node_mask_of_sizes, prepare_graphs
 from graphscore.metrics import EvaluationResult, evaluate
 from graphscore.networks import EdgeDensity, LogOddsNetwork
@@ -51,27 +47,21 @@ from graphscore.sampling import (
     select,
 )
 from graphscore.seeding import torch_generator
+from graphscore.trained_model import (
+    TrainedModel,
+    check_continues,
+    initial_network,
+    origin_of,
+    read_model,
+)
 from graphscore.training import DenoisingSettings, Trainer, TrainingRecord, TrainingSettings
-from graphscore.training.checkpoint import read_checkpoint, write_checkpoint
+from graphscore.training.checkpoint import write_checkpoint
 from graphscore.training.run_folder import LOG, RunFolder
-from graphscore.version import __version__
 
 PAIRS_PER_CHUNK = {"cpu": 100_000, "cuda": 4_000_000, "mps": 1_000_000}
 """Pairs of nodes sampled at a time: enough to keep the device busy, and fitting its memory."""
 
 Graphs = Iterable[Any] | GraphBatch
-
-
-@dataclass(frozen=True)
-class _Model:
-    """What belongs together: weights, the graphs they come from, and how far they were trained."""
-
-    network: Network
-    sizes: SizeDistribution
-    origin: dict[str, Any]
-    step: int
-    seconds: float
-    graphs: list[nx.Graph[Any]] | None = None
 
 
 class GraphGenerator:
@@ -126,7 +116,7 @@ class GraphGenerator:
         self.device = resolve_device(device)
         self.accelerate = resolve_accelerate(accelerate)
         self.show_progress = show_progress
-        self._model: _Model | None = None
+        self._model: TrainedModel | None = None
         self._draws = 0
 
     @classmethod
@@ -186,7 +176,7 @@ class GraphGenerator:
                 f"{self.settings.network.node_feat_dim}. Set it to 0, or train with "
                 "graphscore.training.Trainer on a GraphBatch with node features."
             )
-        network = self._make_network(EdgeDensity.of(data))
+        network = initial_network(self.settings, EdgeDensity.of(data))
         trainer = choose_trainer(
             network,
             data,
@@ -197,22 +187,26 @@ class GraphGenerator:
             accelerate=self.accelerate,
         )
         sizes = SizeDistribution.of(data.sizes.tolist())
-        origin = {"source": source, "graphs": len(data), "sha256": _fingerprint(data)}
+        origin = origin_of(data, source)
 
-        def model() -> _Model:
-            return _Model(network, sizes, origin, trainer.step, trainer.seconds, list(clean))
+        def model() -> TrainedModel:
+            return TrainedModel(network, sizes, origin, trainer.step, trainer.seconds, list(clean))
 
         folder = None if run is None else RunFolder(run)
         if resume:
             if folder is None:
                 raise SettingsError("resume needs the folder of the run: fit(..., run=FOLDER).")
-            self._restore(trainer, folder, origin)
+            document, tensors = folder.read()
+            check_continues(folder.path, document, self.settings, origin)
+            trainer.restore(tensors, step=document["step"], seconds=document["seconds"])
+            folder.resume(document["step"], self.settings.model_dump(mode="json"))
         elif folder is not None:
             folder.start(self.settings.model_dump(mode="json"))
 
         def checkpoint() -> None:
             if folder is not None:
-                folder.checkpoint(trainer.step, self._document(model()), trainer.state())
+                document = model().document(self.settings, self.device)
+                folder.checkpoint(trainer.step, document, trainer.state())
 
         # At once, so that a run can be resumed from the start, with the settings it has now.
         checkpoint()
@@ -229,10 +223,6 @@ class GraphGenerator:
     def _tell(self, message: str) -> None:
         if self.show_progress:
             print(message, file=sys.stderr, flush=True)
-
-    def _make_network(self, density: EdgeDensity | float) -> Network:
-        generator = torch_generator(self.settings.seed, "initial weights")
-        return make_network(self.settings, density=density, generator=generator)
 
     def _run(
         self,
@@ -263,41 +253,9 @@ class GraphGenerator:
             trainer.run(on_record=record_step, should_stop=should_stop)
         checkpoint()
 
-    def _document(self, model: _Model) -> dict[str, Any]:
-        return {
-            "settings": self.settings.model_dump(mode="json"),
-            "sizes": {str(size): count for size, count in model.sizes.counts.items()},
-            "training_graphs": model.origin,
-            "seconds": model.seconds,
-            "made_with": {
-                "graphscore": __version__,
-                "torch": torch.__version__,
-                "python": platform.python_version(),
-                "device": str(self.device),
-            },
-        }
-
-    def _restore(self, trainer: Trainer, folder: RunFolder, origin: dict[str, Any]) -> None:
-        document, tensors = folder.read()
-        changed = changed_settings(RunSettings(**document["settings"]), self.settings)
-        if changed:
-            raise CheckpointError(
-                f"{folder.path}: was started with other settings ({'; '.join(changed)}). "
-                "Continue with the same ones, or start a new run."
-            )
-        before = document["training_graphs"]
-        if before["sha256"] != origin["sha256"]:
-            raise CheckpointError(
-                f"{folder.path}: was started on other graphs "
-                f"({before['source']}, {before['graphs']} graphs). "
-                "Continue with the same ones, or start a new run."
-            )
-        trainer.restore(tensors, step=document["step"], seconds=document["seconds"])
-        folder.resume(document["step"], self.settings.model_dump(mode="json"))
-
     # ------------------------------------------------------------------ sampling
 
-    def _trained(self) -> _Model:
+    def _trained(self) -> TrainedModel:
         if self._model is None:
             raise GraphscoreError("this generator has not been trained: call fit or load first.")
         return self._model
@@ -496,8 +454,8 @@ class GraphGenerator:
                 f"{path}: is the folder of a run, which holds this model already and needs its "
                 "training state to be resumed. Save to another folder."
             )
-        tensors = {f"average.{name}": t for name, t in model.network.state_dict().items()}
-        write_checkpoint(Path(path), model.step, self._document(model), tensors)
+        document = model.document(self.settings, self.device)
+        write_checkpoint(Path(path), model.step, document, model.weights())
 
     @classmethod
     def load(
@@ -513,28 +471,12 @@ class GraphGenerator:
         Raises:
             CheckpointError: missing, truncated, edited, or written by another version.
         """
-        document, tensors = read_checkpoint(Path(path))
-        settings = RunSettings(**document["settings"])
+        settings, model = read_model(Path(path))
         made = cls.from_settings(
             settings, device=device, accelerate=accelerate, show_progress=show_progress
         )
-        # The density that was trained with comes with the weights.
-        network = made._make_network(0.5)
-        prefix = "average."
-        weights = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
-        try:
-            network.load_state_dict(weights)
-        except RuntimeError as error:
-            raise CheckpointError(
-                f"{path}: the weights do not fit the settings beside them: {error}"
-            ) from None
-        made._model = _Model(
-            network.to(made.device).eval(),
-            SizeDistribution({int(size): count for size, count in document["sizes"].items()}),
-            document["training_graphs"],
-            document["step"],
-            document["seconds"],
-        )
+        model.network.to(made.device).eval()
+        made._model = model
         return made
 
     @classmethod
@@ -565,11 +507,3 @@ class GraphGenerator:
 
 def _advance(update: Update, before: int, done: int, _: Tensor) -> None:
     update(before + done, "")
-
-
-def _fingerprint(data: GraphBatch) -> str:
-    """Identify training graphs by content and order."""
-    digest = hashlib.sha256()
-    digest.update(data.sizes.to(torch.int64).numpy().tobytes())
-    digest.update((data.adj > 0).numpy().tobytes())
-    return digest.hexdigest()

@@ -1,0 +1,125 @@
+"""What a trained model is, and what is written of it: weights, where they come from, how far."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import torch
+from torch import Tensor
+
+from graphscore.assembly import Network, make_network
+from graphscore.config import RunSettings, changed_settings
+from graphscore.errors import CheckpointError
+from graphscore.graphs import GraphBatch
+from graphscore.networks import EdgeDensity
+from graphscore.sampling import SizeDistribution
+from graphscore.seeding import torch_generator
+from graphscore.training.checkpoint import read_checkpoint
+from graphscore.version import __version__
+
+_AVERAGE = "average."
+"""What the names of averaged weights begin with in a checkpoint."""
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """What belongs together.
+
+    Attributes:
+        network: with averaged weights.
+        sizes: numbers of nodes of the training graphs.
+        origin: the training graphs, see `origin_of`.
+        step: optimiser steps.
+        seconds: training time.
+        graphs: the training graphs, where they are still at hand.
+    """
+
+    network: Network
+    sizes: SizeDistribution
+    origin: dict[str, Any]
+    step: int
+    seconds: float
+    graphs: list[nx.Graph[Any]] | None = None
+
+    def document(self, settings: RunSettings, device: torch.device) -> dict[str, Any]:
+        """Return everything but the weights, as plain values."""
+        return {
+            "settings": settings.model_dump(mode="json"),
+            "sizes": {str(size): count for size, count in self.sizes.counts.items()},
+            "training_graphs": self.origin,
+            "seconds": self.seconds,
+            "made_with": {
+                "graphscore": __version__,
+                "torch": torch.__version__,
+                "python": platform.python_version(),
+                "device": str(device),
+            },
+        }
+
+    def weights(self) -> dict[str, Tensor]:
+        """Return the weights by the names they have in a checkpoint."""
+        return {f"{_AVERAGE}{name}": t for name, t in self.network.state_dict().items()}
+
+
+def initial_network(settings: RunSettings, density: EdgeDensity | float) -> Network:
+    """Return the network of a run before training."""
+    generator = torch_generator(settings.seed, "initial weights")
+    return make_network(settings, density=density, generator=generator)
+
+
+def read_model(path: Path) -> tuple[RunSettings, TrainedModel]:
+    """Read a model, and the settings of its run, from a checkpoint.
+
+    Raises:
+        CheckpointError: missing, truncated, edited, or written by another version.
+    """
+    document, tensors = read_checkpoint(path)
+    settings = RunSettings(**document["settings"])
+    # The density that was trained with comes with the weights.
+    network = initial_network(settings, 0.5)
+    averaged = {name: tensor for name, tensor in tensors.items() if name.startswith(_AVERAGE)}
+    try:
+        network.load_state_dict({n.removeprefix(_AVERAGE): t for n, t in averaged.items()})
+    except RuntimeError as error:
+        raise CheckpointError(
+            f"{path}: the weights do not fit the settings beside them: {error}"
+        ) from None
+    sizes = SizeDistribution({int(size): count for size, count in document["sizes"].items()})
+    origin, step = document["training_graphs"], document["step"]
+    return settings, TrainedModel(network, sizes, origin, step, document["seconds"])
+
+
+def origin_of(data: GraphBatch, source: str) -> dict[str, Any]:
+    """Describe training graphs: their name, number, and a digest of their content and order."""
+    digest = hashlib.sha256()
+    digest.update(data.sizes.to(torch.int64).numpy().tobytes())
+    digest.update((data.adj > 0).numpy().tobytes())
+    return {"source": source, "graphs": len(data), "sha256": digest.hexdigest()}
+
+
+def check_continues(
+    path: Path, document: dict[str, Any], settings: RunSettings, origin: dict[str, Any]
+) -> None:
+    """Refuse to continue a run with other settings or graphs than it was started with.
+
+    Raises:
+        CheckpointError: they differ; the message says in what.
+    """
+    changed = changed_settings(RunSettings(**document["settings"]), settings)
+    if changed:
+        raise CheckpointError(
+            f"{path}: was started with other settings ({'; '.join(changed)}). "
+            "Continue with the same ones, or start a new run."
+        )
+    before = document["training_graphs"]
+    if before["sha256"] != origin["sha256"]:
+        raise CheckpointError(
+            f"{path}: was started on other graphs "
+            f"({before['source']}, {before['graphs']} graphs). "
+            "Continue with the same ones, or start a new run."
+        )
