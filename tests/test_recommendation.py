@@ -9,7 +9,7 @@ from graphscore.config import RunSettings
 from graphscore.graphs import GraphBatch
 from graphscore.networks import DenoiserSettings, EDPGNNSettings
 from graphscore.recommendation import suited
-from graphscore.sampling import HeunSettings, LangevinSettings
+from graphscore.sampling import HeunSettings, LangevinSettings, RenoisingSettings
 
 
 def graphs(nodes):
@@ -83,3 +83,17 @@ def test_a_cpu_gets_what_it_can_train():
     assert here.network.pair_width < there.network.pair_width
     assert here.training.batch_size < there.training.batch_size
     assert suited(RunSettings(), graphs(500), on_cpu=True).training.batch_size == 4
+
+
+@pytest.mark.parametrize("nodes", [12, 64])
+@pytest.mark.parametrize(
+    "sampling",
+    [HeunSettings(), HeunSettings(steps=20), RenoisingSettings(steps=50), LangevinSettings()],
+)
+def test_a_sampler_given_as_an_object_is_that_sampler(sampling, nodes):
+    assert suited(RunSettings(sampling=sampling), graphs(nodes), on_cpu=True).sampling == sampling
+
+
+def test_few_steps_of_large_graphs_are_re_noising():
+    found = suited(RunSettings(sampling={"steps": 16}), graphs(64), on_cpu=True).sampling
+    assert found == RenoisingSettings(steps=16)

@@ -71,7 +71,7 @@ class RunSettings(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _denoisers_learn_to_denoise(cls, values: Any) -> Any:
+    def _what_was_meant(cls, values: Any) -> Any:
         if not isinstance(values, Mapping):
             return values
         network = values.get("network")
@@ -79,7 +79,12 @@ class RunSettings(Settings):
             network = named_network(network)
             values = {**values, "network": network}
         if _network_tag(network) == "denoiser" and values.get("denoising") is None:
-            return {**values, "denoising": DenoisingSettings()}
+            values = {**values, "denoising": DenoisingSettings()}
+        sampling = values.get("sampling")
+        if isinstance(sampling, Settings):
+            # Who gives an object has chosen the sampler, which its own default does not tell.
+            named = {"sampler": _sampling_tag(sampling), **sampling.model_dump(exclude_unset=True)}
+            values = {**values, "sampling": named}
         return values
 
     @model_validator(mode="after")

@@ -14,8 +14,7 @@ SMALL = 32
 FEW_CALLS = HeunSettings(steps=32, churn=12.8)
 """Sampler of small graphs; about 64 network calls."""
 MANY_CALLS = RenoisingSettings(steps=256)
-"""Sampler of larger graphs: of those that were tried on Planar and Tree the one that is good on
-both without being fitted to either."""
+"""Sampler of larger graphs."""
 
 
 def _network(nodes: int, on_cpu: bool) -> DenoiserSettings:

@@ -20,10 +20,8 @@ from graphscore.networks import EdgeDensity
 from graphscore.sampling import SizeDistribution
 from graphscore.seeding import torch_generator
 from graphscore.training.checkpoint import read_checkpoint
+from graphscore.training.training_state import AVERAGE
 from graphscore.version import __version__
-
-_AVERAGE = "average."
-"""What the names of averaged weights begin with in a checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class TrainedModel:
 
     def weights(self) -> dict[str, Tensor]:
         """Return the weights by the names they have in a checkpoint."""
-        return {f"{_AVERAGE}{name}": t for name, t in self.network.state_dict().items()}
+        return {f"{AVERAGE}{name}": t for name, t in self.network.state_dict().items()}
 
 
 def initial_network(settings: RunSettings, density: EdgeDensity | float) -> Network:
@@ -82,9 +80,9 @@ def read_model(path: Path) -> tuple[RunSettings, TrainedModel]:
     settings = RunSettings(**document["settings"])
     # The density that was trained with comes with the weights.
     network = initial_network(settings, 0.5)
-    averaged = {name: tensor for name, tensor in tensors.items() if name.startswith(_AVERAGE)}
+    averaged = {name: tensor for name, tensor in tensors.items() if name.startswith(AVERAGE)}
     try:
-        network.load_state_dict({n.removeprefix(_AVERAGE): t for n, t in averaged.items()})
+        network.load_state_dict({n.removeprefix(AVERAGE): t for n, t in averaged.items()})
     except RuntimeError as error:
         raise CheckpointError(
             f"{path}: the weights do not fit the settings beside them: {error}"

@@ -100,17 +100,26 @@ def test_the_density_counts_pairs_of_existing_nodes():
 def test_the_density_follows_the_size():
     """Trees have n - 1 edges, so a density of 2 / n; all edges together are met exactly."""
     trees = [nx.path_graph(nodes) for nodes in (20, 30, 40, 60)]
-    density = EdgeDensity.of(GraphBatch.from_networkx(trees))
+    density = EdgeDensity.of(GraphBatch.from_networkx(10 * trees))
     for tree in trees:
-        assert density.at(len(tree)) == pytest.approx(2 / len(tree), rel=0.01)
+        assert density.at(len(tree)) == pytest.approx(2 / len(tree), rel=0.02)
     expected = sum(density.at(n) * n * (n - 1) / 2 for n in (20, 30, 40, 60))
-    assert expected == pytest.approx(146, rel=0.005)
+    assert expected == pytest.approx(146, rel=1e-3)
+
+
+def test_a_few_graphs_of_nearly_the_same_size_say_little_about_others():
+    graphs = [nx.gnp_random_graph(18 + i % 3, 0.3, seed=i) for i in range(8)]
+    density = EdgeDensity.of(GraphBatch.from_networkx(graphs))
+    assert abs(density.slope) < 1
+    two = [nx.gnp_random_graph(19, 0.3, seed=1), nx.gnp_random_graph(20, 0.2, seed=2)]
+    density = EdgeDensity.of(GraphBatch.from_networkx(two))
+    assert 0.15 < density.at(40) < density.at(10) < 0.4
 
 
 def test_sizes_that_decide_everything_leave_a_finite_density():
     graphs = [nx.complete_graph(3), nx.empty_graph(6)]
     density = EdgeDensity.of(GraphBatch.from_networkx(graphs))
-    assert 0 < density.at(6) < 0.1 < 0.9 < density.at(3) < 1
+    assert 0 < density.at(6) < density.at(3) < 1
 
 
 def test_networks_know_the_density_of_each_size():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import runpy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -188,3 +189,19 @@ def test_models_of_the_package_work_and_have_true_cards(name):
     langevin = generator.settings.sampling.sampler == "langevin"
     (graph,) = generator.sample(1, sampling={"steps_per_level": 1} if langevin else {"steps": 2})
     assert low <= len(graph) <= high
+
+
+def test_a_card_shows_what_was_measured_and_no_empty_column():
+    numbers = {"degree": 0.25, "clustering": -1e-9, "orbit": 0.5, "average": 0.3}
+    sampled = {**numbers, "spectrum": 0.45, "sample_count": 8, "kernel": "gaussian-tv (sigma 1)"}
+    found = ship.evaluations(
+        {"mmd": sampled, "ratio": numbers, "vun": {"valid": 0.9922, "vun": 0.5}}
+    )
+    assert list(found) == ["samples"]
+    card = read_card(pretrained_folder("tree"))
+    columns = {head: rest for head, *rest in replace(card, metrics=found).metric_columns()}
+    assert list(columns)[1:6] == ["graphs", "degree", "clustering", "orbit", "spectrum"]
+    assert columns["clustering"] == ["0.0000"]
+    assert (columns["valid"], columns["V.U.N."]) == (["99.2%"], ["50%"])
+    assert "novel" not in columns
+    assert "MMD (gaussian-tv)" in replace(card, metrics=found).to_markdown()

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from graphscore.acceleration.capture import captured
 from graphscore.acceleration.compilation import compiled
 from graphscore.acceleration.notices import notify, short
 from graphscore.networks import LogOddsDenoiser
 from graphscore.seeding import reseed
-from graphscore.training import Trainer, TrainingRecord
+from graphscore.training import Trainer
 from graphscore.training.batches import SizeStrata
 from graphscore.training.grouping import groups_of_similar_width
 from graphscore.training.memory import free_memory, is_out_of_memory
 from graphscore.training.pieces import Piece
 
 OVERHEAD = 50_000
-"""Pairs of nodes whose computation takes as long as one more group of graphs in a recording."""
+"""Pairs of nodes whose computation takes about as long as one more group of graphs in a recording;
+an estimate."""
 WORTHWHILE = 1e9
-"""Pairs of nodes, over all steps still to do, from which compiling saves more time than it takes:
-the denoiser's usual network saves about 40 ns on each, and compiling takes some 40 s."""
+"""Pairs of nodes, over all steps of a training, from which compiling about saves the time that it
+takes, which is half a minute."""
 
 
 class CapturedTrainer(Trainer):
@@ -53,21 +55,12 @@ class CapturedTrainer(Trainer):
         strata = SizeStrata(self.data.node_mask, batch_size, seed=self.seed, device=self.device)
         widths = [max(1, width) for width in strata.widths() for _ in range(copies)]
         groups = groups_of_similar_width(widths, OVERHEAD)
-        if len(groups) > 1 and not self._pieces.couples_graphs:
+        if len(groups) > 1 and self._bucketing and not self._pieces.couples_graphs:
             self._order, self._shape = strata, groups
-
-    def run(
-        self,
-        *,
-        on_record: Callable[[TrainingRecord], None] | None = None,
-        should_stop: Callable[[], bool] = lambda: False,
-    ) -> bool:
         pairs = sum(len(group) * group.nodes**2 for group in self._shape)
-        long = pairs * (self.settings.steps - self.step) >= WORTHWHILE
-        if not long or not isinstance(self.network, LogOddsDenoiser):
-            return super().run(on_record=on_record, should_stop=should_stop)
-        with compiled(self.network.blocks):
-            return super().run(on_record=on_record, should_stop=should_stop)
+        self._to_compile: nn.ModuleList | None = None
+        if isinstance(self.network, LogOddsDenoiser) and pairs * self.settings.steps >= WORTHWHILE:
+            self._to_compile = self.network.blocks
 
     def _train_step(self) -> Tensor:
         if not self._records or self._pieces.cut(self._shape) != self._shape:
@@ -87,17 +80,28 @@ class CapturedTrainer(Trainer):
         return self._shape
 
     def _recorded(self) -> Callable[[], None] | None:
-        """Record a step; None, with a notice, if it does not fit in memory or does not work."""
+        """Record a step; None, with a notice, if it does not fit in memory or does not work.
+
+        What was compiled is in the recording, so nothing stays compiled.
+        """
+        error: Exception
         try:
-            return self._record_step()
-        except RuntimeError as error:
-            self._records = is_out_of_memory(error)
-            if not self._records:
-                notify(f"a step cannot be recorded here, so training is slower ({short(error)}).")
+            with compiled(self._to_compile) if self._to_compile else nullcontext():
+                return self._record_step()
+        # Compilers and drivers raise exceptions of many kinds, none of them the user's concern.
+        except Exception as raised:
+            error = raised.with_traceback(None)
         # Behind the handler, because until it ends the error keeps alive what did not fit.
         free_memory(self.device)
-        if self._records:
+        if is_out_of_memory(error):
             self._pieces.shrink(self._shape)
+        elif self._to_compile:
+            self._to_compile = None
+            notify(f"blocks cannot be compiled here, so training is slower ({short(error)}).")
+            return self._recorded()
+        else:
+            self._records = False
+            notify(f"a step cannot be recorded here, so training is slower ({short(error)}).")
         return None
 
     def _record_step(self) -> Callable[[], None]:

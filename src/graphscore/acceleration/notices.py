@@ -18,4 +18,6 @@ def short(error: Exception) -> str:
     'no driver'
     """
     lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    # Compilers say first who raised it and then what.
+    said = 2 if lines and lines[0].endswith(":") else 1
+    return " ".join(line.strip() for line in lines[:said]) or type(error).__name__

@@ -66,7 +66,7 @@ def _show_card(card: ModelCard, place: ModelPlace, *, json: bool) -> None:
     origin = "comes with graphscore" if place.shipped else str(place.folder)
     print_table(f"{card.name} ({origin})", ["", ""], [list(row) for row in card.rows()], text=2)
     if card.metrics:
-        title = "MMD against the test graphs; smaller is better"
+        title = card.about_metrics()
         # One column for each evaluation: there are two or three, and ten numbers in each.
         names, *numbers = card.metric_columns()
         print_table(title, names, numbers)

@@ -222,7 +222,7 @@ class Block(nn.Module):
         """Return new features of pairs x (B,P,C) and of nodes z (B,N,node_width)."""
         of_look, of_nodes, of_hidden = films
         y = normalised(x)
-        # Reads rows and writes matrices, so that nothing is moved in memory for it.
+        # Reads rows and writes matrices, which would otherwise be one more pass over memory.
         look = torch.baddbmm(of_look.shift.mT, self.look(of_look).mT, present.both_ways(y).mT)
         matrices = look.view(*look.shape[:2], *present.place.shape)
         matrices = matrices * present.exists.to(matrices.dtype)

@@ -11,14 +11,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit
 
 from graphscore.errors import SettingsError
 from graphscore.graphs.batch import GraphBatch
-
-_STIFFNESS = 1e-6
-"""Keeps the slope finite where sizes alone would decide; too small to be seen elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +33,7 @@ class EdgeDensity:
 
     def at(self, nodes: float) -> float:
         """Return the density of graphs of so many nodes."""
-        return float(expit(self.level + self.slope * math.log(nodes)))
+        return 1 / (1 + math.exp(-(self.level + self.slope * math.log(nodes))))
 
     @staticmethod
     def constant(density: float) -> EdgeDensity:
@@ -59,13 +54,18 @@ class EdgeDensity:
         """Return the density of graphs by logistic regression over all of their pairs.
 
         Half an edge and half a missing one are added, so that graphs without edges, or with all, do
-        not make certain what was only seen.
+        not make certain what was only seen. The slope is thought to be 0, give or take 1, before
+        anything is seen, so that a few graphs of nearly the same size do not make a steep one.
 
         >>> import torch
         >>> empty = GraphBatch(torch.zeros(1, 4, 4), torch.ones(1, 4, dtype=torch.bool))
         >>> round(EdgeDensity.of(empty).at(4), 6)
         0.071429
         """
+        # Here, because it is slow to import and only training needs it.
+        from scipy.optimize import minimize
+        from scipy.special import expit
+
         pairs = batch.pair_mask.sum((1, 2)).double().numpy(force=True) / 2
         edges = (batch.adj * batch.pair_mask).double().sum((1, 2)).numpy(force=True) / 2
         has_pairs, total = pairs > 0, float(pairs.sum())
@@ -82,8 +82,8 @@ class EdgeDensity:
             log_odds = values[0] + values[1] * offset
             error = weight * (expit(log_odds) - share)
             cost = weight @ (np.logaddexp(0, log_odds) - share * log_odds)
-            gradient = np.array([error.sum(), error @ offset + _STIFFNESS * values[1]])
-            return float(cost) + _STIFFNESS / 2 * float(values[1]) ** 2, gradient
+            gradient = np.array([error.sum(), error @ offset + values[1] / total])
+            return float(cost) + float(values[1]) ** 2 / (2 * total), gradient
 
         start = np.array([constant.level, 0.0])
         found = minimize(cross_entropy, start, jac=True, method="BFGS", options={"gtol": 1e-10}).x

@@ -95,10 +95,16 @@ class ModelCard:
             return page
         head, *rows = ("| " + " | ".join(row) + " |" for row in zip(*self.metric_columns()))
         table = "\n".join([head, f"|{'---|' * len(self.metric_columns())}", *rows])
-        return f"{page}\nMMD against the test graphs; smaller is better.\n\n{table}\n"
+        return f"{page}\n{self.about_metrics()}\n\n{table}\n"
+
+    def about_metrics(self) -> str:
+        """Return what the distances are."""
+        kernels = {str(values.get("kernel", "")).split(" ")[0] for values in self.metrics.values()}
+        named = f" ({kernels.pop()})" if len(kernels) == 1 and kernels != {""} else ""
+        return f"MMD{named} against the test graphs; smaller is better."
 
 
-_DISTANCES = ("degree", "clustering", "orbit", "average")
+_DISTANCES = ("degree", "clustering", "orbit", "spectrum", "average")
 _SHARES = {"unique": "uniqueness", "novel": "novelty", "valid": "valid", "V.U.N.": "vun"}
 
 
@@ -124,7 +130,7 @@ def _metrics(values: dict[str, Any]) -> list[str]:
     return [
         str(values.get("sample_count", "")),
         # What rounds to zero has no sign.
-        *(f"{round(values[key], 4) + 0:.4f}" for key in _DISTANCES),
+        *("" if v is None else f"{round(v, 4) + 0:.4f}" for v in map(values.get, _DISTANCES)),
         *("" if share is None else f"{100 * share:.3g}%" for share in shares),
     ]
 

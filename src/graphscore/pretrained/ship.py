@@ -17,9 +17,9 @@ from graphscore.errors import CheckpointError, GraphscoreError, OutputError
 from graphscore.pretrained import shelf
 from graphscore.pretrained.card import CARD, README, ModelCard
 from graphscore.training.checkpoint import read_checkpoint, read_document, write_checkpoint
+from graphscore.training.training_state import AVERAGE
 
 MAX_BYTES = 2_000_000
-_PREFIX = "average."
 _NAMES = {"many": "samples", "mmd": "samples"}
 """Names in records that say little outside them."""
 
@@ -55,7 +55,7 @@ def ship_model(
         OutputError: the name is taken, or the folder would be larger than 2 MB.
     """
     document, tensors = read_checkpoint(run)
-    weights = {key: tensor for key, tensor in tensors.items() if key.startswith(_PREFIX)}
+    weights = {key: tensor for key, tensor in tensors.items() if key.startswith(AVERAGE)}
     settings = RunSettings(**document["settings"])
     if document["step"] < settings.training.steps:
         raise CheckpointError(
@@ -117,8 +117,8 @@ def evaluations(record: Any) -> dict[str, dict[str, Any]]:
         if found:
             return found
     raise GraphscoreError(
-        "no evaluations found: an object with degree, clustering, orbit and average, under its "
-        "name, is needed. `graphscore evaluate --json` prints such."
+        "no evaluations found: an object with degree, clustering, orbit, average and sample_count, "
+        "under its name, is needed. `graphscore evaluate --json` prints such."
     )
 
 

@@ -10,13 +10,16 @@ from torch import Tensor, nn
 from graphscore.errors import CheckpointError
 from graphscore.training.moving_average import MovingAverage
 
+AVERAGE = "average."
+"""What the names of averaged weights begin with."""
+
 
 def training_state(
     network: nn.Module, average: MovingAverage, optimiser: torch.optim.Optimizer
 ) -> dict[str, Tensor]:
     """Return weights, averaged weights and the optimiser's state."""
     tensors = {f"model.{k}": v for k, v in network.state_dict().items()}
-    tensors |= {f"average.{k}": v for k, v in average.state_dict().items()}
+    tensors |= {f"{AVERAGE}{k}": v for k, v in average.state_dict().items()}
     for index, values in optimiser.state_dict()["state"].items():
         tensors |= {f"adam.{index}.{k}": torch.as_tensor(v) for k, v in values.items()}
     return tensors

@@ -1,0 +1,111 @@
+"""Compiled blocks, and what happens where a compiler does not work, without a GPU."""
+
+from __future__ import annotations
+
+import math
+
+import networkx as nx
+import pytest
+import torch
+from torch._dynamo.backends.common import aot_autograd
+
+from graphscore.acceleration import captured_trainer
+from graphscore.acceleration.captured_trainer import CapturedTrainer
+from graphscore.acceleration.compilation import compiled
+from graphscore.errors import GraphscoreNotice
+from graphscore.graphs import GraphBatch
+from graphscore.training import Denoising, DenoisingSettings, TrainingSettings
+
+real_compile = torch.compile
+
+
+def fails(*_, **__):
+    raise RuntimeError("no compiler here")
+
+
+def eagerly(function, **_):
+    """Traced and split into forward and backward, but not lowered, which takes minutes."""
+    return real_compile(function, backend="aot_eager")
+
+
+def without_backward(function, **_):
+    backend = aot_autograd(fw_compiler=lambda module, _: module, bw_compiler=fails)
+    return real_compile(function, backend=backend)
+
+
+@pytest.fixture(autouse=True)
+def _fresh():
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+def gradient(network):
+    network.zero_grad()
+    adj = torch.randn(3, 6, 6, generator=torch.Generator().manual_seed(1))
+    mask = torch.arange(6) < torch.tensor([[6], [4], [6]])
+    loss = network.log_odds(adj + adj.mT, mask, torch.tensor([0.5, 1.0, 2.0])).square().sum()
+    loss.backward()
+    return [loss.detach(), *(p.grad for p in network.parameters() if p.grad is not None)]
+
+
+def test_compiled_blocks_are_the_blocks_and_plain_again_afterwards(make_denoiser, monkeypatch):
+    monkeypatch.setattr(torch, "compile", eagerly)
+    plain, network = make_denoiser(), make_denoiser()
+    with compiled(network.blocks):
+        assert all(block._compiled_call_impl is not None for block in network.blocks)
+        found = gradient(network)
+    assert all(block._compiled_call_impl is None for block in network.blocks)
+    torch.testing.assert_close(found, gradient(plain), rtol=1e-4, atol=1e-5)
+
+
+def trained(make_denoiser, monkeypatch, *, long, record=None):
+    """Losses of a training whose recorder, here on the CPU, only runs each step."""
+
+    def run_only(step, *, generator, undo):
+        state = generator.get_state()
+        try:
+            step()
+        finally:
+            undo()
+            generator.set_state(state)
+        return step
+
+    monkeypatch.setattr(captured_trainer, "captured", record or run_only)
+    monkeypatch.setattr(captured_trainer, "WORTHWHILE", 0.0 if long else math.inf)
+    monkeypatch.setattr(captured_trainer, "OVERHEAD", 100)
+    data = GraphBatch.from_networkx([nx.path_graph(4 + 3 * index) for index in range(8)])
+    settings = TrainingSettings(steps=4, batch_size=6, log_every=1)
+    objective = Denoising(DenoisingSettings())
+    network = make_denoiser()
+    trainer = CapturedTrainer(network, data, objective, settings, seed=0, device="cpu")
+    assert len(trainer._shape) > 1
+    losses = []
+    trainer.run(on_record=lambda record: losses.append(record.loss))
+    assert all(block._compiled_call_impl is None for block in network.blocks)
+    return losses
+
+
+@pytest.mark.parametrize("compiler", [fails, without_backward])
+def test_where_compiling_fails_there_is_a_notice_and_the_same_training(
+    make_denoiser, monkeypatch, compiler
+):
+    expected = trained(make_denoiser, monkeypatch, long=False)
+    monkeypatch.setattr(torch, "compile", compiler)
+    with pytest.warns(GraphscoreNotice, match="cannot be compiled here"):
+        found = trained(make_denoiser, monkeypatch, long=True)
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.filterwarnings("error::graphscore.errors.GraphscoreNotice")
+def test_a_compiled_training_is_the_plain_one(make_denoiser, monkeypatch):
+    expected = trained(make_denoiser, monkeypatch, long=False)
+    monkeypatch.setattr(torch, "compile", eagerly)
+    assert trained(make_denoiser, monkeypatch, long=True) == pytest.approx(expected, rel=1e-4)
+
+
+def test_where_recording_fails_there_is_a_notice_and_the_same_training(make_denoiser, monkeypatch):
+    expected = trained(make_denoiser, monkeypatch, long=False)
+    with pytest.warns(GraphscoreNotice, match="cannot be recorded here"):
+        found = trained(make_denoiser, monkeypatch, long=False, record=fails)
+    assert found == pytest.approx(expected, rel=1e-5)
