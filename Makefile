@@ -1,5 +1,5 @@
 # make test   set up, lint, type-check, test
-# make demo   set up, train on Community-small, sample, judge (about 4 minutes on two CPU cores)
+# make demo   set up, train on Community-small, sample, judge (about 3 minutes on two CPU cores)
 
 PYTHON ?= python3
 VENV := .venv

@@ -30,7 +30,7 @@ def demo(
     accelerate: Literal["auto", "off"] = "auto",
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Train a denoiser on Community-small, sample 256 graphs and judge them; about 4 minutes.
+    """Train a denoiser on Community-small, sample 256 graphs and judge them; about 3 minutes.
 
     Writes OUT with the run, samples.g6, metrics.json and samples.png. The EDP-GNN that comes with
     the package is sampled too (shipped.g6) and shown beside. A demo that was interrupted goes on

@@ -74,7 +74,7 @@ _LARGE = Plan(
 PLANS = {
     "community-small-released": _SMALL,
     "ego-small": replace(_SMALL, target=0.0155, published="EDP-GNN .013, GDSS .015"),
-    "lobster": replace(_SMALL, measure="valid", target=0.99, published="–"),
+    "lobster": replace(_SMALL, calls=256, measure="valid", target=0.99, published="–"),
     "planar-spectre": _LARGE,
     "tree-spectre": replace(
         _LARGE,
