@@ -37,6 +37,7 @@ unit: setup
 bench: setup
 	$(BIN)/python benchmarks/bench_network.py --json results/benchmark_network.json
 	$(BIN)/python benchmarks/bench_metrics.py --json results/benchmark_metrics.json
+	$(BIN)/python benchmarks/bench_denoiser.py --device cpu --json results/benchmark_denoiser_cpu.json
 	$(BIN)/graphscore bench --device cpu --out results/performance_cpu.json
 
 clean:

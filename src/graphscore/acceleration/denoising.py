@@ -39,12 +39,17 @@ def sample_denoiser(
     """
     denoise: Denoise = network.denoised
     if fast and node_mask.device.type == "cuda":
-        denoise = _recorded(_halved(network), node_mask)
+        denoise = recorded_denoiser(network, node_mask)
     if isinstance(settings, HeunSettings):
         run = partial(heun, denoise, node_mask, sigma_range, settings)
     else:
         run = partial(renoise, denoise, node_mask, sigma_range, settings)
     return run(generator=generator, prior_mean=network.density(node_mask), on_step=on_step)
+
+
+def recorded_denoiser(network: LogOddsNetwork, node_mask: Tensor) -> Denoise:
+    """Return the posterior mean for graphs of this mask on CUDA, in half precision and recorded."""
+    return _recorded(_halved(network), node_mask)
 
 
 def _halved(network: LogOddsNetwork) -> Denoise:
