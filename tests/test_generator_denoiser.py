@@ -187,3 +187,17 @@ def test_a_shipped_denoiser_keeps_the_sampler_that_was_chosen(graphs, tmp_path):
     model = GraphGenerator.load(folder, device="cpu", show_progress=False)
     assert model.settings.sampling == RenoisingSettings(steps=3)
     assert len(model.sample(2, seed=0)) == 2
+
+
+def test_the_chosen_sampler_is_kept_with_the_run(graphs, tmp_path):
+    run = tmp_path / "run"
+    generator = make().fit(graphs, run=run)
+    before = GraphGenerator.load(run, device="cpu", show_progress=False)
+    other = before.settings.sampling.replaced(steps=3)
+    generator.select_sampling(graphs, number=2, candidates=[other], run=run)
+    after = GraphGenerator.load(run, device="cpu", show_progress=False)
+    assert after.settings == before.settings.replaced(sampling=other)
+    assert json.loads((run / "settings.json").read_text())["sampling"]["steps"] == 3
+    weights = after.network.state_dict()
+    assert all(torch.equal(t, weights[name]) for name, t in before.network.state_dict().items())
+    assert make().fit(graphs, run=run, resume=True).step == generator.step

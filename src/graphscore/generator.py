@@ -400,6 +400,7 @@ class GraphGenerator:
         number: int = 64,
         candidates: Sequence[SamplingSettings] | None = None,
         seed: int = 0,
+        run: str | os.PathLike[str] | None = None,
     ) -> Selection:
         """Choose the sampler's settings by average MMD to validation graphs, and keep the best.
 
@@ -407,7 +408,13 @@ class GraphGenerator:
             validation: graphs to compare with; never test graphs.
             number: graphs sampled for each candidate.
             candidates: settings to try; if not given, a grid around the usual ones: (epsilon,
-                epsilon_s) of Langevin dynamics, or the fresh noise of Heun's method.
+                epsilon_s) of Langevin dynamics, the fresh noise of Heun's method, or the spacing
+                of re-noising's noise levels.
+            run: folder of the training run, whose model keeps the choice.
+
+        Raises:
+            GraphscoreError: not trained yet, or no candidate works.
+            CheckpointError: `run` holds no model.
         """
         self._trained()
         if number < 1:
@@ -421,6 +428,8 @@ class GraphGenerator:
             ),
         )
         self.settings = self.settings.replaced(sampling=selection.best)
+        if run is not None:
+            RunFolder(run).store_settings(self.settings.model_dump(mode="json"))
         return selection
 
     def evaluate(

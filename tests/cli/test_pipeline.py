@@ -197,3 +197,23 @@ def test_names_with_brackets_are_shown_as_they_are(place, call):
     assert "a[bold].g6" in outcome.out
     trained = call("train", "a[bold].g6", "--out", "named", "--max-seconds", 0)
     assert "a[bold].g6" in trained.out
+
+
+def test_validation_graphs_choose_the_sampler_of_a_finished_run(place, call):
+    trained = call("train", "graphs.g6", "--out", "new", *_TINY, "--validation", "graphs.g6")
+    assert trained.code == 0
+    usual = json.loads(call("info", "run", "--json").out)["settings"]["sampling"]
+    chosen = json.loads(call("info", "new", "--json").out)["settings"]["sampling"]
+    assert chosen["steps_per_level"] == usual["steps_per_level"]
+    assert chosen["step_size"] in (5e-3, 2e-3, 1e-3, 5e-4, 2e-4)
+    assert chosen["noise_scale"] in (1.0, 0.9, 0.7)
+    assert "sampling" in trained.err
+    again = call("train", "graphs.g6", "--out", "new", "--resume", "--validation", "graphs.g6")
+    assert again.code == 0
+
+
+def test_wrong_validation_graphs_cost_no_training(place, call):
+    outcome = call("train", "graphs.g6", "--out", "new", *_TINY, "--validation", "none.g6")
+    assert outcome.code == 2
+    assert "none.g6" in outcome.err
+    assert not (place / "new").exists()

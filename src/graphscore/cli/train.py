@@ -35,6 +35,7 @@ def train(
     device: str = "auto",
     accelerate: Literal["auto", "off"] = "auto",
     max_seconds: float | None = None,
+    validation: str | None = None,
     tensorboard: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
     reading: ReadingOptions = _READING,
@@ -69,6 +70,9 @@ def train(
         auto takes the fastest path that works on the device, off the plain one.
     max_seconds
         Stop after this time with a checkpoint to resume from.
+    validation
+        Dataset name (its validation part is used), file or folder of graphs that choose the
+        sampler's settings when training is done; the model keeps the choice.
     tensorboard
         Also write TensorBoard scalars into OUT/tensorboard (extra 'tensorboard').
     json
@@ -88,14 +92,19 @@ def train(
     if reading.max_nodes is None:
         reading = replace(reading, max_nodes=MAX_NODES)
     graphs = load(data, reading, split="train")
+    # Before the long work, so that a wrong name costs nothing.
+    held_out = None if validation is None else load(validation, reading, split="val")
     generator = GraphGenerator.from_settings(settings, device=device, accelerate=accelerate)
     on_record = tensorboard_writer(out / "tensorboard") if tensorboard else None
     with stop_requested(max_seconds) as stop:
         generator.fit(
             graphs, run=out, resume=resume, source=data, on_record=on_record, should_stop=stop
         )
+    finished = generator.step >= generator.settings.training.steps
+    if finished and held_out is not None:
+        generator.select_sampling(held_out, run=out)
     report(out, json=json)
-    if generator.step < generator.settings.training.steps:
+    if not finished:
         print(
             f"stopped early; continue with: graphscore train {data} --out {out} --resume"
             " and the same options for reading graphs",

@@ -81,6 +81,17 @@ class RunFolder:
         write_file(self.path / LOG, lines.encode())
         self._write_settings(settings)
 
+    def store_settings(self, settings: dict[str, Any]) -> None:
+        """Keep other settings with the model than it was trained with, of its sampler for instance.
+
+        Raises:
+            CheckpointError: there is no model, or it is damaged.
+        """
+        document, tensors = read_checkpoint(self.path)
+        body = {key: value for key, value in document.items() if key != "digest"}
+        write_checkpoint(self.path, document["step"], {**body, "settings": settings}, tensors)
+        self._write_settings(settings)
+
     def append(self, record: dict[str, Any]) -> None:
         """Add one record to the log."""
         try:
