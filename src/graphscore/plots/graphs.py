@@ -17,6 +17,8 @@ from graphscore.plots.figure import new_figure, write_figure
 PALETTE = ("#2a6f97", "#e07a5f", "#81b29a", "#f2cc8f", "#6d597a", "#b56576", "#355070", "#bc6c25")
 EDGE_INSIDE, EDGE_BETWEEN = "#8d99ae", "#d62828"
 FORMATS = (".png", ".pdf", ".svg")
+CROWDED = 30
+"""Nodes of a graph from which they are drawn smaller."""
 
 
 def layout(graph: nx.Graph[Any]) -> dict[Any, np.ndarray]:
@@ -112,13 +114,15 @@ def draw_graph(
     inside = [edge for edge in graph.edges if community[edge[0]] == community[edge[1]]]
     between = [edge for edge in graph.edges if community[edge[0]] != community[edge[1]]]
     style = {"ax": axis, "width": 0.7}
+    # Many nodes share the same space, and must not hide the edges between them.
+    scale = min(1.0, CROWDED / max(1, len(graph)))
     nx.draw_networkx_edges(graph, where, edgelist=inside, edge_color=EDGE_INSIDE, **style)
     nx.draw_networkx_edges(graph, where, edgelist=between, edge_color=EDGE_BETWEEN, **style)
     nx.draw_networkx_nodes(
         graph,
         where,
         ax=axis,
-        node_size=[8 + 2.5 * degree for _, degree in graph.degree],
+        node_size=[scale * (8 + 2.5 * degree) for _, degree in graph.degree],
         node_color=[PALETTE[community[node] % len(PALETTE)] for node in graph],
         linewidths=0,
     )
