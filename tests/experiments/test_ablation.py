@@ -68,6 +68,8 @@ def test_a_wrong_order_is_said(record):
     for result in changed["results"]:
         for one in result["order"]:
             one["holds"] = one["better"] == "both"
+            one |= {"gap": -0.1, "gap_spread": 0.2 if one["split"] == "train" else 0.05}
     text = find_experiment("ablation").markdown(changed)
     assert "4 of 8 comparisons" in text
     assert "train: learnable not under none" in text
+    assert text.count("cannot tell the two apart") == 2 * len(changed["results"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -152,6 +153,7 @@ def _order(cells: Sequence[Record]) -> list[Record]:
                     "worse": worse,
                     "holds": one[split]["summed"]["mean"] < other[split]["summed"]["mean"],
                     "gap": sum(gaps) / len(gaps),
+                    "gap_spread": statistics.stdev(gaps) if len(gaps) > 1 else None,
                     "seeds_that_agree": sum(gap > 0 for gap in gaps),
                 }
             )
@@ -186,9 +188,13 @@ def _losses(result: Record) -> Table:
 
 def _words(comparison: Record, seeds: int) -> str:
     relation = "under" if comparison["holds"] else "not under"
+    spread, why = comparison["gap_spread"], ""
+    if spread is not None and abs(comparison["gap"]) < spread:
+        why = f"; the gap varies by {spread:.2f} between seeds, which cannot tell the two apart"
     return (
         f"{comparison['split']}: {comparison['better']} {relation} {comparison['worse']} "
-        f"(gap {comparison['gap']:.2f}, {comparison['seeds_that_agree']} of {seeds} seeds agree)"
+        f"(gap {comparison['gap']:.2f}, {comparison['seeds_that_agree']} of {seeds} seeds agree"
+        f"{why})"
     )
 
 
