@@ -8,8 +8,8 @@ from typing import Any
 
 from graphscore.datasets import load_dataset
 from graphscore.experiments.context import Context, Record
-from graphscore.experiments.frontier import NAMES, SEED, judge, measured, usual_sampler
-from graphscore.experiments.frontier_plans import LEARNING, Plan, plan_of
+from graphscore.experiments.frontier import SEED, judge, measured, usual_sampler
+from graphscore.experiments.frontier_plans import LEARNING, NAMES, Plan, plan_of
 from graphscore.experiments.registry import Experiment
 from graphscore.experiments.tables import Table, made_by
 from graphscore.training.run_folder import RunFolder

@@ -8,34 +8,32 @@ measures annealed Langevin dynamics in the same way. Test graphs are seen by ver
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from graphscore.datasets import Dataset, load_dataset
 from graphscore.experiments.context import Context, Record
 from graphscore.experiments.frontier_plans import (
     LANGEVIN,
-    LARGE_SETS,
     LEARNING,
     SETS,
     Plan,
+    better_is_smaller,
     langevin_plan,
     marks,
     plan_of,
 )
-from graphscore.experiments.graph_texts import graphs_of, texts_of
+from graphscore.experiments.frontier_report import markdown, pictures, tables
+from graphscore.experiments.graph_texts import texts_of
 from graphscore.experiments.registry import Experiment
-from graphscore.experiments.tables import Table, made_by
 from graphscore.generator import GraphGenerator
 from graphscore.metrics import evaluate, ratio_to_floor, validity_of, vun
-from graphscore.plots import draw_comparison
-from graphscore.plots.frontier import QualityCurve, draw_quality
 from graphscore.sampling import (
     HeunSettings,
     LangevinSettings,
     RenoisingSettings,
     SamplerSettings,
+    Selection,
     langevin_grid,
     select,
 )
@@ -174,31 +172,31 @@ def measured(record: Record, measure: str) -> float:
     return max(float(mmd[name]) for name in ("degree", "clustering", "orbit"))
 
 
-def better_is_smaller(measure: str) -> bool:
-    return measure not in ("vun", "valid")
+def _chosen(
+    generator: GraphGenerator, data: Dataset, plan: Plan, tried: Sequence[SamplerSettings]
+) -> tuple[Selection, Record]:
+    """Choose a sampler on validation graphs; also return what `judge` gave for it."""
+    records: dict[SamplerSettings, Record] = {}
 
+    def distance(sampling: SamplerSettings) -> float:
+        record = records[sampling] = judge(generator, data, plan, "val", sampling)
+        value, average = measured(record, plan.measure), record["mmd"]["average"]
+        # Among equally good shares, the nearer distribution: no MMD outweighs a single graph.
+        return value if better_is_smaller(plan.measure) else float(average) - 1e5 * value
 
-def _distance(record: Record, plan: Plan) -> float:
-    """What a choice of sampler makes small, from what `judge` gave."""
-    value, average = measured(record, plan.measure), record["mmd"]["average"]
-    # Among equally good shares, the nearer distribution: no MMD outweighs a single graph.
-    return value if better_is_smaller(plan.measure) else float(average) - 1e5 * value
+    selection = select(tried, distance)
+    return selection, records[selection.best]
 
 
 def _verdict(generator: GraphGenerator, data: Dataset, plan: Plan) -> Record:
     """Choose the sampler on validation graphs, then look at the test graphs once."""
-
-    selection = select(
-        candidates(plan.calls),
-        lambda sampling: _distance(judge(generator, data, plan, "val", sampling), plan),
-    )
+    selection, _ = _chosen(generator, data, plan, candidates(plan.calls))
+    assert not isinstance(selection.best, LangevinSettings)  # none of the candidates is
     return {
         "graphs": {"train": len(data.train), "val": len(data.val), "test": len(data.test)},
         "parameters": sum(p.numel() for p in generator.network.parameters()),
         "sampling": selection.best.model_dump(mode="json"),
-        "network_calls": selection.best.steps_in_all(generator.settings.noise)
-        if isinstance(selection.best, LangevinSettings)
-        else selection.best.network_calls,
+        "network_calls": selection.best.network_calls,
         "trials": [
             {"sampling": tried.model_dump(mode="json"), "distance": value}
             for tried, value in selection.trials
@@ -240,16 +238,13 @@ def _langevin(context: Context, key: str, data: Dataset, plan: Plan) -> Record:
     points = []
     for steps in langevin.lengths:
         base = LangevinSettings(steps_per_level=steps)
-        found = select(
-            langevin_grid(base, langevin.step_sizes, langevin.noise_scales),
-            lambda sampling: _distance(judge(generator, data, plan, "val", sampling), plan),
-        )
-        value = measured(judge(generator, data, plan, "val", found.best), plan.measure)
+        tried = langevin_grid(base, langevin.step_sizes, langevin.noise_scales)
+        found, record = _chosen(generator, data, plan, tried)
         points.append(
             {
                 "sampler": "langevin",
                 "calls": found.best.steps_in_all(generator.settings.noise),
-                "value": value,
+                "value": measured(record, plan.measure),
                 "sampling": found.best.model_dump(mode="json"),
             }
         )
@@ -290,138 +285,6 @@ def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
             }
         )
     return rows
-
-
-def _number(value: float, measure: str) -> str:
-    return f"{value:.4f}" if better_is_smaller(measure) else f"{value:.1%}"
-
-
-LABELS = {"heun": "Heun", "renoising": "re-noising", "langevin": "EDP-GNN, Langevin"}
-NAMES = {
-    "average": "average MMD",
-    "largest": "largest MMD",
-    "vun": "valid, unique and novel",
-    "valid": "valid",
-}
-
-
-def tables(record: Record) -> list[Table]:
-    return [_bars(record), _details(record)]
-
-
-def _bars(record: Record) -> Table:
-    rows = []
-    for result in record["results"]:
-        verdict, measure = result["verdict"], result["measure"]
-        rows.append(
-            [
-                result["dataset"],
-                NAMES[measure],
-                _number(result["value"], measure),
-                _number(result["target"], measure),
-                "yes" if result["reached"] else "no",
-                f"{verdict['sampling']['sampler']}, {verdict['network_calls']} calls",
-                f"{verdict['parameters']}",
-                f"{verdict['training_seconds']:.0f} s",
-                result["published"],
-            ]
-        )
-    columns = ["set", "measure", "measured", "to reach", "reached", "sampler", "parameters"]
-    return Table("Verdicts", [*columns, "training", "published"], rows, text=2)
-
-
-def _details(record: Record) -> Table:
-    rows = []
-    for result in record["results"]:
-        verdict = result["verdict"]
-        for label, part in (("samples", verdict["mmd"]), ("training set", verdict["floor"])):
-            shares = verdict.get("vun") if label == "samples" else None
-            names = ("degree", "clustering", "orbit", "spectrum", "average")
-            rows.append(
-                [
-                    f"{result['dataset']}, {label}",
-                    f"{part['sample_count']}",
-                    *("–" if part.get(name) is None else f"{part[name]:.4f}" for name in names),
-                    f"{part['uniqueness']:.0%}",
-                    "–" if part["novelty"] is None else f"{part['novelty']:.0%}",
-                    "–" if shares is None else f"{shares['valid']:.1%}",
-                    "–"
-                    if shares is None
-                    else f"{shares['vun']:.1%} [{shares['vun_low']:.1%}, {shares['vun_high']:.1%}]",
-                ]
-            )
-    columns = ["", "graphs", "degree", "clustering", "orbit", "spectrum", "average"]
-    return Table("Against the test graphs", [*columns, "unique", "novel", "valid", "V.U.N."], rows)
-
-
-def pictures(record: Record, out: Path) -> list[Path]:
-    made = []
-    for file, field_name, ends in (
-        ("frontier_calls.png", "against_calls", "calls"),
-        ("frontier_training.png", "against_training", "seconds"),
-    ):
-        panels = {}
-        for result in record["results"]:
-            points = list(result[field_name])
-            if ends == "seconds":
-                end = result["verdict"]["training_seconds"]
-                points.append({"seconds": end, "value": result["value"]})
-            labels = list(dict.fromkeys(point.get("sampler", "") for point in points))
-            panels[result["dataset"]] = [
-                QualityCurve(
-                    LABELS.get(label, ""),
-                    [point[ends] for point in points if point.get("sampler", "") == label],
-                    [point["value"] for point in points if point.get("sampler", "") == label],
-                )
-                for label in labels
-            ]
-        made.append(out / file)
-        axis = "network calls" if ends == "calls" else "seconds of training"
-        headings = {r["dataset"]: NAMES[r["measure"]] for r in record["results"]}
-        targets = {r["dataset"]: r["target"] for r in record["results"]}
-        draw_quality(panels, made[-1], along=axis, measures=headings, targets=targets)
-    for name, verdict in _drawn(record).items():
-        made.append(out / f"frontier_{name}.png")
-        groups = {
-            f"{name}: training graphs": graphs_of(verdict["training_graphs"]),
-            f"{name}: samples": graphs_of(verdict["sampled_graphs"]),
-        }
-        draw_comparison(groups, made[-1])
-    return made
-
-
-def _drawn(record: Record) -> dict[str, Record]:
-    """Verdicts on the sets whose samples are shown."""
-    verdicts = {result["dataset"]: result["verdict"] for result in record["results"]}
-    return {name: verdicts[name] for name in verdicts if name in LARGE_SETS}
-
-
-def _langevin_trainings(record: Record) -> str:
-    plans = record["settings"]["langevin"]
-    return ", ".join(f"{plan['training']['steps']} steps ({name})" for name, plan in plans.items())
-
-
-def markdown(record: Record) -> str:
-    bars, details = tables(record)
-    parts = [
-        "## Past the paper: the log-odds denoiser\n",
-        made_by(record),
-        "One model for each set, one seed. The sampler was chosen on validation graphs and on "
-        "samples of its own; test graphs are seen by the verdict only. In the small sets and in "
-        "Grid the validation graphs are part of the training graphs, as in the paper. MMDs of the "
-        "small sets and of Grid with the Gaussian-EMD kernel, the others with Gaussian-TV; V.U.N. "
-        "with its 95 % interval.\n",
-        bars.markdown() + "\n",
-        details.markdown() + "\n",
-        "![Quality against network calls](images/frontier_calls.png)\n",
-        "![Quality against training time](images/frontier_training.png)\n",
-        "*Measured on validation graphs, but for the last point of a training, which is the "
-        "verdict. Dashed: what was to be reached. EDP-GNN is trained for "
-        + _langevin_trainings(record)
-        + "; its step size and noise scale are chosen for each length of its chains.*\n",
-        *(f"![{name}](images/frontier_{name}.png)\n" for name in _drawn(record)),
-    ]
-    return "\n".join(parts)
 
 
 EXPERIMENT = Experiment(

@@ -12,6 +12,19 @@ MARKS = (1 / 16, 1 / 4, 1 / 2)
 """Moments of a training at which its quality is measured, as shares of its steps."""
 
 
+NAMES = {
+    "average": "average MMD",
+    "largest": "largest MMD",
+    "vun": "valid, unique and novel",
+    "valid": "valid",
+}
+"""What measures are called."""
+
+
+def better_is_smaller(measure: str) -> bool:
+    return measure not in ("vun", "valid")
+
+
 @dataclass(frozen=True)
 class Plan:
     """How one set is learned and judged.

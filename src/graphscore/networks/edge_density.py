@@ -18,8 +18,7 @@ from graphscore.graphs.batch import GraphBatch
 
 @dataclass(frozen=True)
 class EdgeDensity:
-    """The share p of pairs that are edges in graphs of n nodes: log(p / (1 - p)) = level + slope x
-    log(n).
+    """The share p of pairs that are edges, log(p / (1 - p)) = level + slope log(n) at n nodes.
 
     A slope of 0 is the same density at every size, and one of -1 the same mean degree in sparse
     graphs.
