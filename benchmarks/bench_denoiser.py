@@ -84,7 +84,8 @@ def sampling(device: torch.device, repeats: int) -> dict[str, dict[str, float]]:
     sigma = torch.ones(len(data), device=device)
     calls = {"plain": network.denoised}
     if device.type == "cuda":
-        calls["captured"] = recorded_denoiser(network, data.node_mask)
+        for path, compiles in (("captured", False), ("compiled and captured", True)):
+            calls[path] = recorded_denoiser(network, data.node_mask, compiles=compiles)
     return {
         path: {
             "graphs": len(data),

@@ -15,6 +15,7 @@ from graphscore.acceleration import (
     captured_trainer,
     choose_sampler,
     choose_trainer,
+    denoising,
     sample_denoiser,
 )
 from graphscore.acceleration.captured_langevin import captured_langevin
@@ -204,7 +205,7 @@ def test_recorded_training_of_a_denoiser_is_the_plain_training(make_denoiser, ha
 def test_recorded_groups_are_the_plain_groups(make_denoiser, monkeypatch, compiles):
     """Sizes that differ much: batches of the same sizes, each group padded to its own largest."""
     monkeypatch.setattr(captured_trainer, "OVERHEAD", 100)
-    data = GraphBatch.from_networkx([nx.path_graph(4 + 3 * index) for index in range(8)])
+    data = GraphBatch.from_networkx([nx.path_graph(4 + 8 * index) for index in range(8)])
     objective = Denoising(DenoisingSettings(half_precision=False))
     losses = []
     for records in (False, True):
@@ -220,11 +221,16 @@ def test_recorded_groups_are_the_plain_groups(make_denoiser, monkeypatch, compil
 
 
 @must_record
+@pytest.mark.parametrize("compiles", [False, True])
+@pytest.mark.parametrize("largest", [20, 60])
 @pytest.mark.parametrize("settings", [HeunSettings(steps=8, churn=3.2), RenoisingSettings(steps=8)])
-def test_recorded_denoiser_samples_as_the_plain_one(make_denoiser, settings):
+def test_recorded_denoiser_samples_as_the_plain_one(
+    make_denoiser, settings, largest, compiles, monkeypatch
+):
     """With the same noise; half precision changes little but here and there an edge."""
+    monkeypatch.setattr(denoising, "WORTHWHILE", 0.0 if compiles else math.inf)
     network = make_denoiser().cuda().eval()
-    node_mask = node_mask_of_sizes(torch.tensor([20, 5, 1, 17])).cuda()
+    node_mask = node_mask_of_sizes(torch.tensor([largest, 5, 1, 17])).cuda()
 
     def sample(seed=3, fast=True):
         generator = torch_generator(seed, "chain", device="cuda")

@@ -26,19 +26,19 @@ def test_pairs_are_those_of_the_upper_triangle(nodes):
         assert present.place[i, j] == present.place[j, i] == number
 
 
-def test_both_ways_are_the_same():
-    present, pairs = present_of(5, 3), draw(2, 10, 2)
-    both = present.both_ways(pairs).view(2, 5, 5, 2)
-    assert torch.equal(both[:, 1, 3], both[:, 3, 1])
-    assert torch.equal(both[:, 3, 1], pairs[:, present.place[1, 3]])
+def test_matrices_are_symmetric_and_zero_where_there_is_no_pair():
+    present, pairs = present_of(5, 3), draw(2, 2, 10)
+    matrices = present.matrices_of(pairs)
+    assert torch.equal(matrices, matrices.mT)
+    assert torch.equal(matrices[0, :, 3, 1], pairs[0, :, present.place[1, 3]])
+    assert (matrices != 0).sum((1, 2, 3)).tolist() == [2 * 20, 2 * 6]
 
 
 def test_pairs_of_matrices_are_sums_of_both_directions():
     present, matrices = present_of(4, 4), draw(2, 3, 4, 4)
     pairs = present.pairs_of(matrices)
     torch.testing.assert_close(pairs[:, :, 4], matrices[:, :, 1, 3] + matrices[:, :, 3, 1])
-    again = present.both_ways(pairs.mT).mT.unflatten(2, (4, 4))
-    torch.testing.assert_close(present.pairs_of(again), 2 * pairs)
+    torch.testing.assert_close(present.pairs_of(present.matrices_of(pairs)), 2 * pairs)
 
 
 def test_ends_are_sums_of_both_nodes():
@@ -48,16 +48,15 @@ def test_ends_are_sums_of_both_nodes():
 
 def test_a_single_node_has_one_place_and_no_pair():
     present = present_of(1, 1)
-    assert present.both_ways(draw(2, 1, 3)).shape == (2, 1, 3)
+    assert not present.matrices_of(draw(2, 3, 1)).any()
     assert present.pairs_of(draw(2, 3, 1, 1)).shape == (2, 3, 1)
     assert present.ends(draw(2, 1, 3)).shape == (2, 1, 3)
 
 
 def test_gradients_are_those_of_the_function():
-    """Of both ways without the diagonal, which is arbitrary, so that nothing may come from it."""
     present = present_of(5, 5)
     for function, shape in [
-        (lambda x: present.both_ways(x)[:, present.distinct.flatten()], (2, 10, 2)),
+        (present.matrices_of, (2, 2, 10)),
         (present.pairs_of, (2, 2, 5, 5)),
         (present.ends, (2, 5, 2)),
     ]:

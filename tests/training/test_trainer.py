@@ -237,7 +237,7 @@ def test_steps_do_not_wait_for_the_device():
         read_out = trainer._read_out(numbers)
     finally:
         torch.cuda.set_sync_debug_mode("default")
-    assert len(read_out.values()) == 3 + len(SIGMAS)
+    assert len(read_out.values()) == 4 + len(SIGMAS)
 
 
 class Watching(torch.nn.Module):

@@ -9,9 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from graphscore.acceleration.alignment import aligned
 from graphscore.acceleration.capture import captured
 from graphscore.acceleration.compilation import compiled
 from graphscore.acceleration.notices import notify, short
+from graphscore.graphs import GraphBatch
 from graphscore.networks import LogOddsDenoiser
 from graphscore.seeding import reseed
 from graphscore.training import Trainer
@@ -43,8 +45,11 @@ class CapturedTrainer(Trainer):
     path = "captured"
     trims_padding = False
 
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
+    def __init__(
+        self, network: nn.Module, data: GraphBatch, *arguments: Any, **settings: Any
+    ) -> None:
+        width = aligned if isinstance(network, LogOddsDenoiser) else int
+        super().__init__(network, data.padded(width(data.max_nodes)), *arguments, **settings)
         self._generator = torch.Generator(self.device)
         batch_size, copies = self.settings.batch_size, self.objective.copies
         self._chosen = torch.zeros(batch_size, dtype=torch.int64, device=self.device)
@@ -53,7 +58,7 @@ class CapturedTrainer(Trainer):
         self._records = True
         self._shape = [Piece(slice(0, batch_size * copies), self.data.max_nodes)]
         strata = SizeStrata(self.data.node_mask, batch_size, seed=self.seed, device=self.device)
-        widths = [max(1, width) for width in strata.widths() for _ in range(copies)]
+        widths = [width(max(1, needed)) for needed in strata.widths() for _ in range(copies)]
         groups = groups_of_similar_width(widths, OVERHEAD)
         if len(groups) > 1 and self._bucketing and not self._pieces.couples_graphs:
             self._order, self._shape = strata, groups
@@ -86,7 +91,7 @@ class CapturedTrainer(Trainer):
         """
         error: Exception
         try:
-            with compiled(self._to_compile) if self._to_compile else nullcontext():
+            with compiled(self._to_compile, dynamic=False) if self._to_compile else nullcontext():
                 return self._record_step()
         # Compilers and drivers raise exceptions of many kinds, none of them the user's concern.
         except Exception as raised:

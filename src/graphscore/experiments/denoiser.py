@@ -19,7 +19,7 @@ SETS = {
     "quick": ("community-small-released",),
     "tiny": ("community-small-released",),
 }
-SHARE = 8
+SHARE = 16
 """A variant is trained for this part of the frontier's steps."""
 
 EDP_GNN = {"kind": "edp-gnn"}

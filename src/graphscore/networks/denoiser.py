@@ -187,7 +187,7 @@ class NodeUpdate(nn.Module):
         largest = of_pairs.amax(3).mT
         parts = [normalised(z), spread, largest, of_graph.expand_as(mean)]
         known = torch.cat([part.to(z.dtype) for part in parts], dim=2)
-        update: Tensor = self.out(silu(torch.baddbmm(film.shift, known, self.first(film))))
+        update: Tensor = self.out(silu(known @ self.first(film) + film.shift))
         return z + update
 
 
@@ -222,14 +222,15 @@ class Block(nn.Module):
         """Return new features of pairs x (B,P,C) and of nodes z (B,N,node_width)."""
         of_look, of_nodes, of_hidden = films
         y = normalised(x)
-        # Reads rows and writes matrices, which would otherwise be one more pass over memory.
-        look = torch.baddbmm(of_look.shift.mT, self.look(of_look).mT, present.both_ways(y).mT)
-        matrices = look.view(*look.shape[:2], *present.place.shape)
-        matrices = matrices * present.exists.to(matrices.dtype)
-        first, seen, second = torch.split(matrices, self.parts, dim=1)
+        # Rows in, matrices out, which would otherwise be one more pass over memory.
+        look = self.look(of_look).mT @ y.mT + of_look.shift.mT
+        first, seen, second = torch.split(present.matrices_of(look), self.parts, dim=1)
         z = self.nodes(z, seen, of_nodes, present)
-        known = [y, present.ends(normalised(z)), product(first, second, present).mT]
-        hidden = silu(torch.baddbmm(of_hidden.shift, torch.cat(known, 2), self.inner(of_hidden)))
+        rows = torch.cat([y, present.ends(normalised(z))], dim=2)
+        paths = product(first, second, present).mT
+        # Two products, because what paths say lies in memory the other way round.
+        of_rows, of_paths = torch.split(self.inner(of_hidden), [rows.shape[2], paths.shape[2]], 1)
+        hidden = silu(rows @ of_rows + paths @ of_paths + of_hidden.shift)
         out = torch.addmm(x.flatten(0, 1), hidden.flatten(0, 1), self.out.weight.mT)
         return out.view_as(x), z
 
@@ -308,7 +309,7 @@ class LogOddsDenoiser(LogOddsNetwork):
             x, z = self._run(block, x, z, films[3 * number : 3 * number + 3], present)
         gain, shift = films[-1]
         correction = self.out(normalised(x) * gain + shift)
-        return present.both_ways(correction).view_as(adj)
+        return present.matrices_of(correction.mT).squeeze(1)
 
     def _run(self, part: Callable[..., Any], *arguments: Any) -> Any:
         if self.recompute_layers and torch.is_grad_enabled():

@@ -65,10 +65,10 @@ class Present:
             distinct=low != high,
         )
 
-    def both_ways(self, of_pairs: Tensor) -> Tensor:
-        """Return the features (B,N*N,C) of ordered pairs from (B,P,C); arbitrary for i = j."""
-        both: Tensor = _BothWays.apply(of_pairs, self)  # type: ignore[no-untyped-call]
-        return both
+    def matrices_of(self, of_pairs: Tensor) -> Tensor:
+        """Return symmetric matrices (B,C,N,N), zero where there is no pair, from (B,C,P)."""
+        matrices: Tensor = _MatricesOf.apply(of_pairs, self)  # type: ignore[no-untyped-call]
+        return matrices * self.exists.to(matrices.dtype)
 
     def pairs_of(self, matrices: Tensor) -> Tensor:
         """Return M_ij + M_ji (B,C,P) of every pair from (B,C,N,N)."""
@@ -80,34 +80,44 @@ class Present:
         ends: Tensor = _Ends.apply(of_nodes, self)  # type: ignore[no-untyped-call]
         return ends
 
-    def upper_and_lower(self, of_ordered: Tensor, dim: int) -> Tensor:
-        """Return the sum of (i,j) and (j,i) for every pair along a dimension of length N*N."""
-        nodes = len(self.place)
-        upper = of_ordered.index_select(dim, self.first * nodes + self.second)
-        return upper + of_ordered.index_select(dim, self.second * nodes + self.first)
+
+def _spread(of_pairs: Tensor, place: Tensor) -> Tensor:
+    """Return (B,C,N,N) from (B,C,P), arbitrary on the diagonal."""
+    return _picked(of_pairs, place.flatten()).view(*of_pairs.shape[:2], *place.shape)
 
 
-class _BothWays(Function):
+def _sums(matrices: Tensor, present: Present) -> Tensor:
+    """Return M_ij + M_ji (B,C,P) from (B,C,N,N)."""
+    ordered, nodes = matrices.flatten(2), len(present.place)
+    upper = _picked(ordered, present.first * nodes + present.second)
+    return upper + _picked(ordered, present.second * nodes + present.first)
+
+
+def _picked(values: Tensor, places: Tensor) -> Tensor:
+    """Return values[:, :, places]; on the CPU a gather is several times as fast as that."""
+    return values.gather(2, places.expand(*values.shape[:2], -1))
+
+
+class _MatricesOf(Function):
     @staticmethod
     def forward(ctx: FunctionCtx, of_pairs: Tensor, present: Present) -> Tensor:
         ctx.present = present  # type: ignore[attr-defined]
-        return of_pairs.index_select(1, present.place.flatten())
+        return _spread(of_pairs, present.place)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        return ctx.present.upper_and_lower(gradient, 1), None
+        return _sums(gradient, ctx.present), None
 
 
 class _PairsOf(Function):
     @staticmethod
     def forward(ctx: FunctionCtx, matrices: Tensor, present: Present) -> Tensor:
         ctx.present = present  # type: ignore[attr-defined]
-        return present.upper_and_lower(matrices.flatten(2), 2)
+        return _sums(matrices, present)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        place = ctx.present.place
-        matrices = gradient.index_select(2, place.flatten()).view(*gradient.shape[:2], *place.shape)
+        matrices = _spread(gradient, ctx.present.place)
         return torch.where(ctx.present.distinct, matrices, 0.0), None
 
 
