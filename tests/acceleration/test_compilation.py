@@ -9,11 +9,12 @@ import pytest
 import torch
 from torch._dynamo.backends.common import aot_autograd
 
-from graphscore.acceleration import captured_trainer
+from graphscore.acceleration import captured_trainer, denoising
 from graphscore.acceleration.captured_trainer import CapturedTrainer
 from graphscore.acceleration.compilation import compiled
 from graphscore.errors import GraphscoreNotice
-from graphscore.graphs import GraphBatch
+from graphscore.graphs import GraphBatch, node_mask_of_sizes
+from graphscore.noise import symmetric_noise
 from graphscore.training import Denoising, DenoisingSettings, TrainingSettings
 
 real_compile = torch.compile
@@ -59,18 +60,19 @@ def test_compiled_blocks_are_the_blocks_and_plain_again_afterwards(make_denoiser
     torch.testing.assert_close(found, gradient(plain), rtol=1e-4, atol=1e-5)
 
 
+def run_only(step, *, generator, undo):
+    """Stands in for a recorder, which the CPU does not have."""
+    state = generator.get_state()
+    try:
+        step()
+    finally:
+        undo()
+        generator.set_state(state)
+    return step
+
+
 def trained(make_denoiser, monkeypatch, *, long, record=None):
-    """Losses of a training whose recorder, here on the CPU, only runs each step."""
-
-    def run_only(step, *, generator, undo):
-        state = generator.get_state()
-        try:
-            step()
-        finally:
-            undo()
-            generator.set_state(state)
-        return step
-
+    """Losses of a training whose recorder only runs each step."""
     monkeypatch.setattr(captured_trainer, "captured", record or run_only)
     monkeypatch.setattr(captured_trainer, "WORTHWHILE", 0.0 if long else math.inf)
     monkeypatch.setattr(captured_trainer, "OVERHEAD", 100)
@@ -109,3 +111,45 @@ def test_where_recording_fails_there_is_a_notice_and_the_same_training(make_deno
     with pytest.warns(GraphscoreNotice, match="cannot be recorded here"):
         found = trained(make_denoiser, monkeypatch, long=False, record=fails)
     assert found == pytest.approx(expected, rel=1e-5)
+
+
+def answers(make_denoiser, monkeypatch, *, compiles, record=run_only):
+    """What a recorded denoiser says about graphs of 60 nodes and less, twice."""
+    monkeypatch.setattr(denoising, "captured", record)
+    network = make_denoiser()
+    mask = node_mask_of_sizes(torch.tensor([60, 7]))
+    call = denoising.recorded_denoiser(network, mask, compiles=compiles)
+    found = []
+    with torch.no_grad():
+        for seed in range(2):
+            adj = symmetric_noise(mask, generator=torch.Generator().manual_seed(seed))
+            found.append(call(adj, mask, torch.tensor([0.5, 1.0])))
+    assert all(block._compiled_call_impl is None for block in network.blocks)
+    return torch.stack(found)
+
+
+@pytest.mark.filterwarnings("error::graphscore.errors.GraphscoreNotice")
+@pytest.mark.parametrize("compiles", [False, True])
+def test_a_recorded_denoiser_pads_and_says_the_same(make_denoiser, monkeypatch, compiles):
+    monkeypatch.setattr(torch, "compile", eagerly)
+    found = answers(make_denoiser, monkeypatch, compiles=compiles)
+    network, mask = make_denoiser(), node_mask_of_sizes(torch.tensor([60, 7]))
+    assert found.shape == (2, 2, 60, 60)
+    for seed, said in enumerate(found):
+        adj = symmetric_noise(mask, generator=torch.Generator().manual_seed(seed))
+        expected = network.denoised(adj, mask, torch.tensor([0.5, 1.0]))
+        torch.testing.assert_close(said, expected, rtol=0, atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("compiler", "record", "notice"),
+    [(fails, run_only, "cannot be compiled here"), (eagerly, fails, "cannot be recorded here")],
+)
+def test_where_a_denoiser_cannot_be_recorded_there_is_a_notice_and_the_same_answer(
+    make_denoiser, monkeypatch, compiler, record, notice
+):
+    expected = answers(make_denoiser, monkeypatch, compiles=False)
+    monkeypatch.setattr(torch, "compile", compiler)
+    with pytest.warns(GraphscoreNotice, match=notice):
+        found = answers(make_denoiser, monkeypatch, compiles=True, record=record)
+    torch.testing.assert_close(found, expected, rtol=0, atol=0.05)

@@ -222,8 +222,10 @@ class Block(nn.Module):
         """Return new features of pairs x (B,P,C) and of nodes z (B,N,node_width)."""
         of_look, of_nodes, of_hidden = films
         y = normalised(x)
-        # Rows in, matrices out, which would otherwise be one more pass over memory.
-        look = self.look(of_look).mT @ y.mT + of_look.shift.mT
+        # Rows in, matrices out, which would otherwise be one more pass over memory. The sum is part
+        # of the product, so that a compiler cannot join it to what follows and leave it unrounded:
+        # the gradient of a maximum asks which entry is equal to it.
+        look = torch.baddbmm(of_look.shift.mT, self.look(of_look).mT, y.mT)
         first, seen, second = torch.split(present.matrices_of(look), self.parts, dim=1)
         z = self.nodes(z, seen, of_nodes, present)
         rows = torch.cat([y, present.ends(normalised(z))], dim=2)
