@@ -282,7 +282,9 @@ def denoiser_section(records: list[Record]) -> str:
     return (
         f"\n## The denoiser, graphs of {records[0]['nodes']} nodes\n\n"
         "`python benchmarks/bench_denoiser.py`: the usual network, medians; on CUDA all paths but "
-        "the plain call without gradient compute products in bfloat16.\n\n"
+        "the plain call without gradient compute products in bfloat16. "
+        + "; ".join(f"{machine(r)}: commit {r['provenance']['commit']}" for r in records)
+        + ".\n\n"
         "| | path | time | faster | once before |\n|---|---|---|---|---|\n" + "".join(rows)
     )
 
