@@ -50,6 +50,32 @@ def test_every_experiment_runs(place, call, name):
     assert times == {file: file.stat().st_mtime_ns for file in times}
 
 
+def test_finished_parts_have_a_record_of_their_own(place, call):
+    key = "community-small-released_no-walks"
+    assert call(*tiny("denoiser", "--out", "here", "--parts", key)).code == 0
+    outcome = call(*tiny("denoiser", "--out", "here", "--finished"))
+    assert outcome.code == 0, outcome.err
+    assert "without random walks" in outcome.out
+    assert "not finished yet: community-small-released_all" in outcome.out
+    assert "computing" not in outcome.err
+    record = json.loads((place / "here" / "denoiser_tiny.json").read_text())
+    assert key not in record["missing"]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--finished"], "not finished: community-small-released_none_seed0"),
+        (["--finished", "--parts", "ego-small*"], "--parts has no meaning"),
+    ],
+)
+def test_a_record_of_too_little_is_refused(place, call, more, words):
+    outcome = call(*tiny("ablation", "--out", "here", *more))
+    assert outcome.code == 2
+    assert words in outcome.err
+    assert not (place / "here").exists()
+
+
 def test_parts_apart_give_the_same_record(place, call):
     first = call(*tiny("ablation", "--out", "apart", "--parts", "ego-small*", "--json"))
     assert first.code == 0

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 
 import pytest
 
-from graphscore.errors import OutputError
+from graphscore.errors import OutputError, SettingsError
 from graphscore.experiments import find_experiment
-from graphscore.experiments.frontier import candidates, keys, measured, usual_sampler
-from graphscore.experiments.frontier_plans import PLANS, SETS, marks, plan_of
+from graphscore.experiments.frontier import candidates, keys, usual_sampler
+from graphscore.experiments.frontier_plans import PLANS, SETS, marks, measured, plan_of
 
 
 def test_every_set_has_its_verdict_and_its_curves(record):
@@ -21,7 +22,15 @@ def test_every_set_has_its_verdict_and_its_curves(record):
         samplers = [point["sampler"] for point in result["against_calls"]]
         langevin = result["dataset"] == "community-small-released"
         assert samplers == ["heun", "renoising"] * 2 + ["langevin"] * langevin
-        assert [m["step"] for m in result["against_training"]] == [1]
+        # The last one is the end, by the sampler that the others are measured with.
+        assert [m["step"] for m in result["against_training"]] == [1, 2]
+        end = usual_sampler(8)
+        assert result["against_training"][-1]["value"] in [
+            point["value"]
+            for point in result["against_calls"]
+            if (point["sampler"], point["calls"]) == ("heun", end.network_calls)
+        ]
+        assert result["truth"]["mmd"]["sample_count"] == 6
     small, trees = results
     # A distance is to be small, a share of good graphs large.
     assert small["reached"] == (small["value"] <= small["target"])
@@ -43,8 +52,35 @@ def test_parts_of_a_set_come_in_the_order_of_its_training(context):
         *(f"planar-spectre_at{round(steps * share)}" for share in (1 / 16, 1 / 4, 1 / 2)),
         "planar-spectre_verdict",
         "planar-spectre_calls",
+        "planar-spectre_truth",
         "planar-spectre_langevin",
     ]
+
+
+def test_the_record_of_finished_parts_says_what_is_missing(context, tmp_path):
+    here, experiment = context(), find_experiment("frontier")
+    name = "community-small-released"
+    with pytest.raises(SettingsError, match=r"not finished: community-small-released_at1,"):
+        experiment.run(here, finished=True)
+    experiment.run_parts(here, [f"{name}_truth", f"{name}_verdict"])
+    made = experiment.run(here, finished=True)
+    (result,) = made["results"]
+    assert (result["against_calls"], result["against_training"]) == ([], [])
+    assert made["missing"] == [
+        key for key in keys(here) if key not in (f"{name}_truth", f"{name}_verdict")
+    ]
+    text = experiment.markdown(made)
+    assert f"Parts not computed yet: {', '.join(made['missing'])}." in text
+    assert "EDP-GNN is trained" not in text
+    assert experiment.pictures(made, tmp_path)
+
+
+@pytest.mark.parametrize("out_of_reach", [False, True])
+def test_targets_that_the_true_generator_misses_are_told(record, out_of_reach):
+    experiment, made = find_experiment("frontier"), copy.deepcopy(record("frontier"))
+    made["results"][0]["target"] = 0.0 if out_of_reach else 1.0
+    made["results"][1]["target"] = 0.0
+    assert ("Fresh graphs are at" in experiment.markdown(made)) == out_of_reach
 
 
 def test_a_moment_that_has_passed_is_an_error(context):

@@ -23,6 +23,7 @@ def reproduce(
     seeds: int = 3,
     out: Annotated[Path, Parameter(name=("--out", "-o"))] = Path("results"),
     parts: str | None = None,
+    finished: Annotated[bool, Parameter(negative="")] = False,
     device: str = "auto",
     accelerate: Literal["auto", "off"] = "auto",
     data_dir: Path | None = None,
@@ -49,6 +50,8 @@ def reproduce(
     parts
         Compute only these parts, separated by commas, * for any text (ego-small*). Several
         processes can share the parts of one experiment out; a call without it writes the record.
+    finished
+        Compute nothing and write the record of the parts that are finished.
     device
         auto, cpu, cuda or mps.
     accelerate
@@ -77,6 +80,8 @@ def reproduce(
         raise SettingsError(f"--seeds {seeds}: give at least 1.")
     if max_seconds is not None and max_seconds < 0:
         raise SettingsError(f"--max-seconds {max_seconds:g}: give at least 0.")
+    if finished and parts is not None:
+        raise SettingsError("--finished computes nothing, so --parts has no meaning; give one.")
     experiment = find_experiment(name)
 
     from graphscore.cli.interrupt import stop_requested
@@ -96,40 +101,49 @@ def reproduce(
             _list_parts(experiment, context, json)
             return 0
         try:
-            return _run(experiment, context, out, parts, json)
+            if parts is not None:
+                _run_parts(experiment, context, parts, json)
+            else:
+                _write_record(experiment, context, out, finished, json)
+            return 0
         except StoppedError as error:
             print(error, file=sys.stderr)
             return 130 if stop.signalled else 0
 
 
-def _run(experiment: Experiment, context: Context, out: Path, parts: str | None, json: bool) -> int:
+def _run_parts(experiment: Experiment, context: Context, parts: str, json: bool) -> None:
     from graphscore.errors import SettingsError
+
+    patterns = [pattern.strip() for pattern in parts.split(",") if pattern.strip()]
+    if not patterns:
+        raise SettingsError("--parts names no part; --list shows them.")
+    keys = experiment.matching(context, patterns)
+    experiment.run_parts(context, keys)
+    done = [key for key in keys if context.has_part(key)]
+    missing = [key for key in experiment.keys(context) if not context.has_part(key)]
+    if json:
+        print_json({"finished": done, "missing": missing})
+    else:
+        print(f"finished: {', '.join(done) or 'nothing'}")
+        print(f"not finished yet: {', '.join(missing) or 'nothing'}")
+
+
+def _write_record(
+    experiment: Experiment, context: Context, out: Path, finished: bool, json: bool
+) -> None:
     from graphscore.experiments import write_record
 
-    if parts is not None:
-        patterns = [pattern.strip() for pattern in parts.split(",") if pattern.strip()]
-        if not patterns:
-            raise SettingsError("--parts names no part; --list shows them.")
-        keys = experiment.matching(context, patterns)
-        experiment.run_parts(context, keys)
-        finished = [key for key in keys if context.has_part(key)]
-        missing = [key for key in experiment.keys(context) if not context.has_part(key)]
-        if json:
-            print_json({"finished": finished, "missing": missing})
-        else:
-            print(f"finished: {', '.join(finished) or 'nothing'}")
-            print(f"not finished yet: {', '.join(missing) or 'nothing'}")
-        return 0
-    record = experiment.run(context)
+    record = experiment.run(context, finished=finished)
     file = write_record(record, out)
     pictures = experiment.pictures(record, context.folder / "pictures")
     if json:
         print_json(record)
-    else:
-        for table in experiment.tables(record):
-            print_table(table.title, table.columns, table.rows, text=table.text, wide=True)
-        print("\n".join(f"written to {path}" for path in (file, *pictures)))
-    return 0
+        return
+    for table in experiment.tables(record):
+        print_table(table.title, table.columns, table.rows, text=table.text, wide=True)
+    if "missing" in record:
+        print(f"not finished yet: {', '.join(record['missing'])}")
+    print("\n".join(f"written to {path}" for path in (file, *pictures)))
 
 
 def _list_experiments(json: bool) -> None:

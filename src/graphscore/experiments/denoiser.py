@@ -8,8 +8,8 @@ from typing import Any
 
 from graphscore.datasets import load_dataset
 from graphscore.experiments.context import Context, Record
-from graphscore.experiments.frontier import SEED, judge, measured, usual_sampler
-from graphscore.experiments.frontier_plans import LEARNING, NAMES, Plan, plan_of
+from graphscore.experiments.frontier import SEED, judge, usual_sampler
+from graphscore.experiments.frontier_plans import LEARNING, NAMES, Plan, measured, plan_of
 from graphscore.experiments.registry import Experiment
 from graphscore.experiments.tables import Table, made_by
 from graphscore.training.run_folder import RunFolder
@@ -95,15 +95,19 @@ def compute(context: Context, key: str) -> Record:
 
 
 def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
-    return [
-        {
-            "dataset": name,
-            "measure": plan_of(context, name).measure,
-            "steps": changed(context, name, "all").training["steps"],
-            "variants": [parts[f"{name}_{variant}"] for variant in VARIANTS],
-        }
-        for name in SETS[context.sizes.name]
-    ]
+    rows = []
+    for name in SETS[context.sizes.name]:
+        there = [f"{name}_{variant}" for variant in VARIANTS if f"{name}_{variant}" in parts]
+        if there:
+            rows.append(
+                {
+                    "dataset": name,
+                    "measure": plan_of(context, name).measure,
+                    "steps": changed(context, name, "all").training["steps"],
+                    "variants": [parts[key] for key in there],
+                }
+            )
+    return rows
 
 
 def tables(record: Record) -> list[Table]:
@@ -155,4 +159,5 @@ EXPERIMENT = Experiment(
     tables=tables,
     markdown=markdown,
     seeded=False,
+    needs_all=False,
 )

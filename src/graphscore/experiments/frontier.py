@@ -2,14 +2,17 @@
 
 The parts of a set share one training and belong together in their order: its quality at some
 moments of the training, the verdict with the sampler that validation graphs chose, and its quality
-against the number of network calls. Some sets have one more, which trains the paper's EDP-GNN and
-measures annealed Langevin dynamics in the same way. Test graphs are seen by verdicts only.
+against the number of network calls. Some sets have two more: what fresh graphs of the true
+generator are measured at, and a training of the paper's EDP-GNN, with annealed Langevin dynamics
+measured in the same way. Test graphs are seen by verdicts, and by the fresh graphs, only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
+
+import networkx as nx
 
 from graphscore.datasets import Dataset, load_dataset
 from graphscore.experiments.context import Context, Record
@@ -17,11 +20,14 @@ from graphscore.experiments.frontier_plans import (
     LANGEVIN,
     LEARNING,
     SETS,
+    TRUTH,
     Plan,
     better_is_smaller,
     langevin_plan,
     marks,
+    measured,
     plan_of,
+    reaches,
 )
 from graphscore.experiments.frontier_report import markdown, pictures, tables
 from graphscore.experiments.graph_texts import texts_of
@@ -52,6 +58,8 @@ def keys(context: Context) -> list[str]:
     for name in SETS[context.sizes.name]:
         moments = [f"{name}_at{step}" for step in marks(plan_of(context, name))]
         found += [*moments, f"{name}_verdict", f"{name}_calls"]
+        if name in TRUTH:
+            found.append(f"{name}_truth")
         if name in LANGEVIN:
             found.append(f"{name}_langevin")
     return found
@@ -88,6 +96,8 @@ def compute(context: Context, key: str) -> Record:
     data = load_dataset(name, data_dir=context.data_dir)
     if which == "langevin":
         return _langevin(context, key, data, plan)
+    if which == "truth":
+        return {"dataset": name, **_measures(TRUTH[name](plan.samples), data, plan, "test")}
     stop_at = int(which.removeprefix("at")) if which.startswith("at") else None
     generator = context.fit(
         name,
@@ -143,33 +153,31 @@ def judge(
 
     What chose the sampler must not be part of its verdict.
     """
-    name, reference = data.info.name, data.split(part)
-    seed = derive_seed(SEED, "frontier", name, part)
-    samples = generator.sample(plan.samples, seed=seed, sampling=sampling)
+    seed = derive_seed(SEED, "frontier", data.info.name, part)
+    number = plan.samples if part == "test" else plan.trial_samples
+    samples = generator.sample(number, seed=seed, sampling=sampling)
     shown = {"training_graphs": data.train, "sampled_graphs": samples}
-    judged = evaluate(samples, reference, training=data.train, kernel=plan.kernel)
+    return {
+        **_measures(samples, data, plan, part),
+        **{key: texts_of(graphs[:SHOWN]) for key, graphs in shown.items()},
+    }
+
+
+def _measures(
+    graphs: Sequence[nx.Graph[Any]], data: Dataset, plan: Plan, part: Literal["val", "test"]
+) -> Record:
+    """Distances to validation or test graphs, also in units of the training set's, and V.U.N."""
+    reference, rule = data.split(part), validity_of(data.info.name)
+    judged = evaluate(graphs, reference, training=data.train, kernel=plan.kernel)
     floor = evaluate(data.train, reference, kernel=plan.kernel)
     record: Record = {
         "mmd": judged.to_dict(),
         "floor": floor.to_dict(),
         "ratio": ratio_to_floor(judged, floor).to_dict(),
-        **{key: texts_of(graphs[:SHOWN]) for key, graphs in shown.items()},
     }
-    rule = validity_of(name)
     if rule is not None:
-        record["vun"] = vun(samples, data.train, rule).to_dict()
+        record["vun"] = vun(graphs, data.train, rule).to_dict()
     return record
-
-
-def measured(record: Record, measure: str) -> float:
-    """The number that is compared with the target, from what `judge` gave."""
-    if measure in ("vun", "valid"):
-        share: float = record["vun"][measure]
-        return share
-    mmd = record["mmd"]
-    if measure == "average":
-        return float(mmd["average"])
-    return max(float(mmd[name]) for name in ("degree", "clustering", "orbit"))
 
 
 def _chosen(
@@ -256,35 +264,51 @@ def _langevin(context: Context, key: str, data: Dataset, plan: Plan) -> Record:
 
 
 def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
+    """Of every set that has its verdict; curves have the points that are there."""
     rows = []
     for name in SETS[context.sizes.name]:
+        verdict = parts.get(f"{name}_verdict")
+        if verdict is None:
+            continue
         plan = plan_of(context, name)
-        verdict, calls = parts[f"{name}_verdict"], parts[f"{name}_calls"]
-        langevin = parts.get(f"{name}_langevin", {"curve": []})
-        moments = [parts[f"{name}_at{step}"] for step in marks(plan)]
         value = measured(verdict, plan.measure)
-        smaller = better_is_smaller(plan.measure)
+        calls, langevin = (parts.get(f"{name}_{which}") for which in ("calls", "langevin"))
+        moments = [parts.get(f"{name}_at{step}") for step in marks(plan)]
         rows.append(
             {
                 "dataset": name,
                 "measure": plan.measure,
                 "value": value,
                 "target": plan.target,
-                "reached": value <= plan.target if smaller else value >= plan.target,
+                "reached": reaches(value, plan.target, plan.measure),
                 "published": plan.published,
                 "verdict": verdict,
-                "against_calls": [*calls["curve"], *langevin["curve"]],
+                "truth": parts.get(f"{name}_truth"),
+                "against_calls": [
+                    point for part in (calls, langevin) if part for point in part["curve"]
+                ],
                 "against_training": [
-                    {
-                        "step": moment["step"],
-                        "seconds": moment["training_seconds"],
-                        "value": measured(moment, plan.measure),
-                    }
-                    for moment in moments
+                    *(_moment(part, measured(part, plan.measure)) for part in moments if part),
+                    *([_moment(calls, _usual(calls["curve"], plan))] if calls else []),
                 ],
             }
         )
     return rows
+
+
+def _moment(part: Record, value: float) -> Record:
+    return {"step": part["step"], "seconds": part["training_seconds"], "value": value}
+
+
+def _usual(curve: Sequence[Record], plan: Plan) -> float:
+    """The quality that the moments of a training are measured by, at its end."""
+    usual = usual_sampler(plan.calls)
+    found: float = next(
+        point["value"]
+        for point in curve
+        if (point["sampler"], point["calls"]) == (usual.sampler, usual.network_calls)
+    )
+    return found
 
 
 EXPERIMENT = Experiment(
@@ -298,4 +322,5 @@ EXPERIMENT = Experiment(
     pictures=pictures,
     seeded=False,
     part_settings=part_settings,
+    needs_all=False,
 )

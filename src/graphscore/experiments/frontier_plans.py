@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
-from graphscore.experiments.context import Context
+import networkx as nx
+
+from graphscore.datasets import sample_community, sample_planar, sample_sbm, sample_tree
+from graphscore.experiments.context import Context, Record
 
 MARKS = (1 / 16, 1 / 4, 1 / 2)
 """Moments of a training at which its quality is measured, as shares of its steps."""
@@ -25,6 +29,21 @@ def better_is_smaller(measure: str) -> bool:
     return measure not in ("vun", "valid")
 
 
+def reaches(value: float, target: float, measure: str) -> bool:
+    return value <= target if better_is_smaller(measure) else value >= target
+
+
+def measured(record: Record, measure: str) -> float:
+    """The number that is compared with the target, from what `judge` gave."""
+    if measure in ("vun", "valid"):
+        share: float = record["vun"][measure]
+        return share
+    mmd = record["mmd"]
+    if measure == "average":
+        return float(mmd["average"])
+    return max(float(mmd[name]) for name in ("degree", "clustering", "orbit"))
+
+
 @dataclass(frozen=True)
 class Plan:
     """How one set is learned and judged.
@@ -34,6 +53,7 @@ class Plan:
         training: settings of training.
         calls: network calls that a sampler may take.
         samples: graphs drawn for the verdict.
+        trial_samples: graphs drawn where samplers are chosen and for the curves.
         kernel: convention of the MMDs.
         measure: what is compared with the target: "average", "vun", "valid" or "largest" (MMD).
         target: what to reach.
@@ -45,6 +65,7 @@ class Plan:
     training: Mapping[str, Any]
     calls: int
     samples: int
+    trial_samples: int
     kernel: Literal["gaussian-emd", "gaussian-tv"]
     measure: str
     target: float
@@ -66,6 +87,7 @@ _SMALL = Plan(
     training={"steps": 16_000, "batch_size": 64},
     calls=64,
     samples=1024,
+    trial_samples=1024,
     kernel="gaussian-emd",
     measure="average",
     target=0.006,
@@ -76,6 +98,7 @@ _LARGE = Plan(
     training={"steps": 50_000, "batch_size": 32, "learning_rate": 1e-3},
     calls=256,
     samples=256,
+    trial_samples=256,
     kernel="gaussian-tv",
     measure="vun",
     target=0.97,
@@ -98,6 +121,7 @@ PLANS = {
     "sbm-spectre": replace(
         _LARGE,
         training={**_LARGE.training, "steps": 30_000, "batch_size": 12},
+        trial_samples=64,
         target=0.85,
         published="GruM 85 %, DeFoG 90 %",
         # The number of its edges tells how many blocks a graph has.
@@ -107,6 +131,7 @@ PLANS = {
         _LARGE,
         training={**_LARGE.training, "steps": 20_000, "batch_size": 4},
         samples=64,
+        trial_samples=24,
         kernel="gaussian-emd",
         measure="largest",
         target=0.005,
@@ -115,6 +140,15 @@ PLANS = {
 }
 LARGE_SETS = ("planar-spectre", "tree-spectre", "sbm-spectre", "grid")
 """Sets of graphs of 44 nodes and more, which the paper does not have."""
+
+TRUTH: dict[str, Callable[[int], list[nx.Graph[Any]]]] = {
+    "community-small-released": partial(sample_community, released=True),
+    "planar-spectre": sample_planar,
+    "tree-spectre": sample_tree,
+    "sbm-spectre": partial(sample_sbm, connected=False),
+}
+"""Fresh graphs of the distribution a set was drawn from, where it is known: what a perfect model
+would be measured at."""
 
 
 @dataclass(frozen=True)
@@ -167,11 +201,13 @@ def plan_of(context: Context, name: str) -> Plan:
         return plan
     small = {"blocks": 1, "pair_width": 4, "node_width": 4, "product_width": 2}
     shape = small if scale.name == "tiny" else {"blocks": 4, "pair_width": 32}
+    most = 6 if scale.name == "tiny" else scale.samples
     changed: dict[str, Any] = {
         "network": {**plan.network, **shape},
         "training": {**plan.training, **scale.training},
         "calls": 8 if scale.name == "tiny" else plan.calls,
-        "samples": min(plan.samples, 6 if scale.name == "tiny" else scale.samples),
+        "samples": min(plan.samples, most),
+        "trial_samples": min(plan.trial_samples, most),
     }
     return replace(plan, **changed)
 

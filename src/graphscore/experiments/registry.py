@@ -52,6 +52,7 @@ class Experiment:
         seeded: False for one that runs a single seed, 0, however many are asked for.
         part_settings: what decides one part, by its key, if that is less than `settings`; so that
             other parts need not be computed again when it changes.
+        needs_all: whether `assemble` needs every part; if not, it leaves out what is missing.
     """
 
     name: str
@@ -64,25 +65,40 @@ class Experiment:
     pictures: Callable[[Record, Path], Sequence[Path]] = lambda record, out: []
     seeded: bool = True
     part_settings: Callable[[Context, str], Mapping[str, Any]] | None = None
+    needs_all: bool = True
 
     @property
     def title(self) -> str:
         """One line on what it shows."""
         return TITLES[self.name]
 
-    def run(self, context: Context) -> Record:
+    def run(self, context: Context, *, finished: bool = False) -> Record:
         """Compute the parts that are not there yet and return the record.
+
+        Args:
+            finished: compute nothing and make the record of what is there; "missing" in it names
+                the other parts.
 
         Raises:
             StoppedError: it was asked to stop; finished parts are kept.
+            SettingsError: too little is finished for a record.
         """
-        parts = self.run_parts(context, self.keys(context))
+        keys = self.keys(context)
+        there = [key for key in keys if context.has_part(key)] if finished else list(keys)
+        missing = [key for key in keys if key not in there]
+        if not there or (missing and self.needs_all):
+            raise SettingsError(
+                f"the record of {self.name} needs parts that are not finished: "
+                f"{', '.join(missing)}. Compute them first, without --finished."
+            )
+        parts = self.run_parts(context, there)
         return {
             "experiment": self.name,
             "title": self.title,
             "scale": context.sizes.name,
             "seeds": list(range(context.seeds if self.seeded else 1)),
             "settings": dict(self.settings(context)),
+            **({"missing": missing} if missing else {}),
             "provenance": _common([part["provenance"] for part in parts.values()]),
             "seconds": sum(part["seconds"] for part in parts.values()),
             "results": self.assemble(context, parts),

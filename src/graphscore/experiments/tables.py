@@ -91,8 +91,10 @@ def made_by(record: Mapping[str, Any]) -> str:
 
     scale = "" if record["scale"] == "full" else f" --scale {record['scale']}"
     where = words("device") if words("device") != "CPU" else words("processor")
+    missing = record.get("missing", [])
+    rest = f" Parts not computed yet: {', '.join(missing)}." if missing else ""
     return (
         f"`graphscore reproduce {record['experiment']}{scale} --seeds {len(record['seeds'])}`, "
         f"{where}, torch {words('torch')}, commit {words('commit')}, {words('date')}; "
-        f"{record['seconds']:.0f} s of computing.\n"
+        f"{record['seconds']:.0f} s of computing.{rest}\n"
     )

@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from graphscore.plots.figure import new_figure, plain_axes, write_figure
 from graphscore.plots.graphs import PALETTE, check_picture
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
 
 _MARKERS = ("o", "s", "^", "D")
 _COLUMNS = 4
@@ -67,8 +71,10 @@ def draw_quality(
             )
         axis.axhline(targets[name], color="0.4", linestyle="--", linewidth=1)
         axis.set_xscale("log")
+        _tick_plainly(axis.xaxis)
         if "MMD" in measures[name]:
             axis.set_yscale("log")
+            _tick_plainly(axis.yaxis)
         axis.set_title(name, fontsize=10)
         axis.set_xlabel(along, fontsize=9)
         axis.set_ylabel(measures[name], fontsize=9)
@@ -78,3 +84,14 @@ def draw_quality(
     for axis in axes[len(panels) :]:
         axis.set_visible(False)
     write_figure(figure, target)
+
+
+def _tick_plainly(axis: Axis) -> None:
+    """Label a logarithmic axis with 1, 10, 100; the shorter it is, the more between them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    between = [1.0] if high > 40 * low else [1.0, 2.0, 5.0] if high > 4 * low else range(1, 10)
+    axis.set_major_locator(LogLocator(subs=between))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
