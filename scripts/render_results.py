@@ -1,4 +1,4 @@
-"""Write docs/results.md and its pictures from what is in results/.
+"""Write docs/results.md, its pictures and the table of README.md from what is in results/.
 
     python scripts/render_results.py
 
@@ -14,9 +14,11 @@ from typing import Any
 
 from graphscore.atomic import write_file
 from graphscore.experiments import TITLES, find_experiment
+from graphscore.experiments.frontier_plans import NAMES, text_of
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS, DOCS = ROOT / "results", ROOT / "docs"
+RESULTS, DOCS, README = ROOT / "results", ROOT / "docs", ROOT / "README.md"
+BEGIN, END = "<!-- from results/, by scripts/render_results.py -->\n", "<!-- until here -->\n"
 
 
 def read(name: str) -> dict[str, Any]:
@@ -68,6 +70,28 @@ def metric_speed() -> str:
     )
 
 
+def headline(frontier: dict[str, Any]) -> str:
+    """The denoiser's numbers in a few lines."""
+    rows = []
+    for result in frontier["results"]:
+        verdict, measure = result["verdict"], result["measure"]
+        rows.append(
+            f"| {result['dataset']} | {NAMES[measure]} | {text_of(result['value'], measure)} | "
+            f"{result['published']} | {verdict['network_calls']} | "
+            f"{verdict['training_seconds'] / 60:.0f} min |"
+        )
+    return (
+        "| set | measure | graphscore | others | network calls | training, one H200 |\n"
+        "|---|---|---:|---|---:|---:|\n" + "\n".join(rows) + "\n"
+    )
+
+
+def with_headline(readme: str, table: str) -> str:
+    """Put the table in the place that is marked for it."""
+    before, rest = readme.split(BEGIN)
+    return f"{before}{BEGIN}\n{table}\n{END}{rest.split(END, 1)[1]}"
+
+
 def main() -> None:
     records = experiments()
     parts = [
@@ -78,6 +102,9 @@ def main() -> None:
         metric_speed(),
     ]
     write_file(DOCS / "results.md", "".join(parts).encode())
+    if "frontier" in records:
+        readme = with_headline(README.read_text(), headline(records["frontier"]))
+        write_file(README, readme.encode())
     for name, record in records.items():
         find_experiment(name).pictures(record, DOCS / "images")
 

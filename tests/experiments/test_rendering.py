@@ -22,6 +22,8 @@ def script(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "results", tmp_path / "results", ignore=lambda *_: ["work"])
     monkeypatch.setattr(module, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(module, "DOCS", tmp_path / "docs")
+    monkeypatch.setattr(module, "README", tmp_path / "README.md")
+    shutil.copy(ROOT / "README.md", tmp_path)
     return module
 
 
@@ -49,3 +51,13 @@ def test_without_records_the_benchmarks_stay(script, tmp_path):
     headings = [line for line in text.splitlines() if line.startswith("#")]
     assert headings == ["# Results", "## The demo", "## Speed of the metrics"]
     assert not (tmp_path / "docs" / "images").exists()
+
+
+def test_the_table_of_the_readme_is_that_of_the_record(script, tmp_path):
+    script.main()
+    assert (tmp_path / "README.md").read_text() == (ROOT / "README.md").read_text()
+    record = json.loads((tmp_path / "results" / "frontier.json").read_text())
+    record["results"][0]["value"] = 0.1234
+    (tmp_path / "results" / "frontier.json").write_text(json.dumps(record))
+    script.main()
+    assert "| 0.1234 |" in (tmp_path / "README.md").read_text()

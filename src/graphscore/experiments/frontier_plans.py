@@ -29,6 +29,10 @@ def better_is_smaller(measure: str) -> bool:
     return measure not in ("vun", "valid")
 
 
+def text_of(value: float, measure: str) -> str:
+    return f"{value:.4f}" if better_is_smaller(measure) else f"{value:.1%}"
+
+
 def reaches(value: float, target: float, measure: str) -> bool:
     return value <= target if better_is_smaller(measure) else value >= target
 

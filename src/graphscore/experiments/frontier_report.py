@@ -8,9 +8,9 @@ from graphscore.experiments.context import Record
 from graphscore.experiments.frontier_plans import (
     LARGE_SETS,
     NAMES,
-    better_is_smaller,
     measured,
     reaches,
+    text_of,
 )
 from graphscore.experiments.graph_texts import graphs_of
 from graphscore.experiments.tables import Table, made_by
@@ -19,10 +19,6 @@ from graphscore.plots.frontier import QualityCurve, draw_quality
 
 DISTANCES = ("degree", "clustering", "orbit", "spectrum", "average")
 LABELS = {"heun": "Heun", "renoising": "re-noising", "langevin": "EDP-GNN, Langevin"}
-
-
-def _number(value: float, measure: str) -> str:
-    return f"{value:.4f}" if better_is_smaller(measure) else f"{value:.1%}"
 
 
 def tables(record: Record) -> list[Table]:
@@ -37,8 +33,8 @@ def _bars(record: Record) -> Table:
             [
                 result["dataset"],
                 NAMES[measure],
-                _number(result["value"], measure),
-                _number(result["target"], measure),
+                text_of(result["value"], measure),
+                text_of(result["target"], measure),
                 "yes" if result["reached"] else "no",
                 f"{verdict['sampling']['sampler']}, {verdict['network_calls']} calls",
                 f"{verdict['parameters']}",
@@ -130,8 +126,8 @@ def _out_of_reach(record: Record) -> list[str]:
         value = measured(truth, measure)
         if not reaches(value, target, measure):
             found.append(
-                f"Fresh graphs are at {_number(value, measure)} on {result['dataset']}, so that "
-                f"{_number(target, measure)} is not a matter of the model: with few test graphs "
+                f"Fresh graphs are at {text_of(value, measure)} on {result['dataset']}, so that "
+                f"{text_of(target, measure)} is not a matter of the model: with few test graphs "
                 "distances depend on which ones were drawn, and the target comes from another "
                 "draw.\n"
             )
@@ -149,7 +145,7 @@ def _langevin_trainings(record: Record) -> str:
     if not steps:
         return ""
     return (
-        f"EDP-GNN is trained for {', '.join(steps)}; its step size and noise scale are chosen for "
+        f" EDP-GNN is trained for {', '.join(steps)}; its step size and noise scale are chosen for "
         "each length of its chains."
     )
 
@@ -173,7 +169,9 @@ def markdown(record: Record) -> str:
         "![Quality against training time](images/frontier_training.png)\n",
         "*Measured on validation graphs, against training time with Heun's method and much fresh "
         "noise; the verdict's sampler may be another. Dashed: what was to be reached by the "
-        "verdict. " + _langevin_trainings(record) + "*\n",
+        "verdict. Seconds are those of a GPU that other trainings may have shared."
+        + _langevin_trainings(record)
+        + "*\n",
         *(f"![{name}](images/frontier_{name}.png)\n" for name in _drawn(record)),
     ]
     return "\n".join(parts)
