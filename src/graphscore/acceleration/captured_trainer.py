@@ -48,6 +48,7 @@ class CapturedTrainer(Trainer):
     def __init__(
         self, network: nn.Module, data: GraphBatch, *arguments: Any, **settings: Any
     ) -> None:
+        # Others compute in single precision, in which products are not that particular.
         width = aligned if isinstance(network, LogOddsDenoiser) else int
         super().__init__(network, data.padded(width(data.max_nodes)), *arguments, **settings)
         self._generator = torch.Generator(self.device)

@@ -78,7 +78,9 @@ def _detail(name: str, whose: str, part: Record) -> list[str]:
 
 
 def pictures(record: Record, out: Path) -> list[Path]:
-    made = []
+    made: list[Path] = []
+    if not record["results"]:
+        return made
     for file, field_name, ends in (
         ("frontier_calls.png", "against_calls", "calls"),
         ("frontier_training.png", "against_training", "seconds"),
