@@ -132,6 +132,8 @@ def test_every_sampler_serves_a_denoiser(fitted, changes, kind):
         ({"sampler": "renoising", "churn": 1.0}, r"unknown setting 'sampling.churn'"),
         ({"sampler": "euler"}, r"unknown kind 'euler'. Use 'langevin', 'heun', 'renoising'"),
         ({"steps": 0}, r"'sampling.steps' = 0"),
+        ({"sigma_max": 9.0}, r"sigma_max 9: the network was trained on noise from 0.15 to 4"),
+        ({"sigma_max": -1.0}, r"'sampling.sigma_max' = -1"),
     ],
 )
 def test_settings_of_another_sampler_are_refused(fitted, changes, words):
@@ -153,9 +155,10 @@ def test_an_edp_gnn_can_be_trained_in_log_odds(graphs):
     assert len(trained.sample(3, seed=0)) == 3
 
 
-def test_the_fresh_noise_is_chosen_on_validation_graphs(fitted, graphs):
+def test_fresh_noise_and_start_are_chosen_on_validation_graphs(fitted, graphs):
     selection = fitted.select_sampling(graphs, number=4)
-    assert [settings.churn for settings, _ in selection.trials] == [0.0, 0.2, 0.4, 0.8]
+    tried = [(settings.churn, settings.sigma_max) for settings, _ in selection.trials]
+    assert tried == [(churn, start) for churn in (0.0, 0.2, 0.8) for start in (None, 1.0, 0.7)]
     assert fitted.settings.sampling == selection.best
 
 

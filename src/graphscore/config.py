@@ -12,7 +12,12 @@ from pydantic import Discriminator, Field, Tag, model_validator
 from graphscore.errors import SettingsError
 from graphscore.networks import DenoiserSettings, EDPGNNSettings
 from graphscore.noise import NoiseSettings
-from graphscore.sampling import HeunSettings, LangevinSettings, RenoisingSettings
+from graphscore.sampling import (
+    HeunSettings,
+    LangevinSettings,
+    RenoisingSettings,
+    started_at,
+)
 from graphscore.settings import Settings
 from graphscore.training import DenoisingSettings, TrainingSettings
 
@@ -96,6 +101,9 @@ class RunSettings(Settings):
                 f"the sampler {self.sampling.sampler!r} wants a network that was trained to "
                 "denoise at every noise level: use network kind 'denoiser', or set [denoising]"
             )
+        if self.denoising is not None and not isinstance(self.sampling, LangevinSettings):
+            # Before training, rather than when graphs are wanted.
+            started_at(self.denoising.sigma_range, self.sampling.sigma_max)
         return self
 
 

@@ -408,8 +408,8 @@ class GraphGenerator:
             validation: graphs to compare with; never test graphs.
             number: graphs sampled for each candidate.
             candidates: settings to try; if not given, a grid around the usual ones: (epsilon,
-                epsilon_s) of Langevin dynamics, the fresh noise of Heun's method, or the spacing
-                of re-noising's noise levels.
+                epsilon_s) of Langevin dynamics; where to start, and the fresh noise of Heun's
+                method or the spacing of re-noising's noise levels.
             run: folder of the training run, whose model keeps the choice.
 
         Raises:
@@ -420,7 +420,9 @@ class GraphGenerator:
         if number < 1:
             raise SettingsError(f"cannot judge {number} samples; ask for at least 1.")
         reference = prepare_graphs(validation, source="validation graphs")
-        tried = candidates or grid(self.settings.sampling)
+        denoising = self.settings.denoising
+        trained = None if denoising is None else denoising.sigma_range
+        tried = candidates or grid(self.settings.sampling, trained)
         selection = select(
             tried,
             lambda sampling: (

@@ -21,7 +21,7 @@ def test_every_set_has_its_verdict_and_its_curves(record):
         assert result["value"] == measured(result["verdict"], result["measure"])
         samplers = [point["sampler"] for point in result["against_calls"]]
         langevin = result["dataset"] == "community-small-released"
-        assert samplers == ["heun", "renoising"] * 2 + ["langevin"] * langevin
+        assert samplers == ["heun", "late", "late-heun"] * 2 + ["langevin"] * langevin
         # The last one is the end, by the sampler that the others are measured with.
         assert [m["step"] for m in result["against_training"]] == [1, 2]
         end = usual_sampler(8)
@@ -42,7 +42,9 @@ def test_every_set_has_its_verdict_and_its_curves(record):
 @pytest.mark.parametrize("calls", [1, 2, 8, 63, 64, 256])
 def test_no_sampler_takes_more_calls_than_allowed(calls):
     assert usual_sampler(calls).network_calls <= max(1, calls)
-    assert all(sampler.network_calls <= max(1, calls) for sampler in candidates(calls))
+    tried = candidates(replace(PLANS["planar-spectre"], calls=calls))
+    assert all(sampler.network_calls <= max(1, calls) for sampler in tried)
+    assert {sampler.sigma_max for sampler in tried} == {None, 1.0, 0.7}
 
 
 def test_parts_of_a_set_come_in_the_order_of_its_training(context):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from graphscore.errors import SamplingError
+from graphscore.errors import SamplingError, SettingsError
 from graphscore.graphs import node_mask_of_sizes, pair_mask
 from graphscore.networks import DenoiserSettings, LogOddsDenoiser
 from graphscore.noise import SigmaRange, symmetric_noise
@@ -47,8 +47,9 @@ def network():
 def sample(request):
     sampler, settings = SAMPLERS[request.param]
 
-    def run(denoise, mask, seed=0, **arguments):
-        return sampler(denoise, mask, RANGE, settings, generator=generator(seed), **arguments)
+    def run(denoise, mask, seed=0, sigma_max=None, **arguments):
+        chosen = settings.replaced(sigma_max=sigma_max)
+        return sampler(denoise, mask, RANGE, chosen, generator=generator(seed), **arguments)
 
     run.settings = settings
     return run
@@ -82,6 +83,27 @@ def test_the_start_is_the_mean_under_noise():
     torch.testing.assert_close(start, expected)
     alike = noisy_start(mask, 4.0, 0.5, generator=generator(), dtype=torch.float64)
     torch.testing.assert_close(alike, (0.5 + 4 * noise) * pair_mask(mask))
+
+
+def test_sampling_starts_where_the_settings_say(sample):
+    seen = []
+
+    def empty(adj, mask, sigma):
+        seen.append(sigma[0].item())
+        return torch.zeros_like(adj)
+
+    mask = node_mask_of_sizes(torch.tensor([40, 40]))
+    sample(empty, mask, sigma_max=0.7)
+    # Fresh noise may raise it, up to what was trained on.
+    assert 0.699 < seen[0] < 1.0
+    assert seen[-1] == pytest.approx(RANGE.sigma_min)
+
+
+@pytest.mark.parametrize("sigma_max", [0.15, 4.1])
+def test_noise_that_was_not_trained_on_is_refused(sample, sigma_max):
+    mask = node_mask_of_sizes(torch.tensor([3]))
+    with pytest.raises(SettingsError, match=r"trained on noise from 0.15 to 4"):
+        sample(lambda adj, mask, sigma: adj, mask, sigma_max=sigma_max)
 
 
 def test_states_stay_symmetric_masked_and_are_counted(sample):

@@ -8,27 +8,48 @@ import pytest
 import torch
 
 from graphscore.errors import SamplingError, SettingsError
-from graphscore.sampling import LangevinSettings, annealed_langevin, langevin_grid, select
+from graphscore.noise import SigmaRange
+from graphscore.sampling import (
+    HeunSettings,
+    LangevinSettings,
+    RenoisingSettings,
+    annealed_langevin,
+    grid,
+    langevin_grid,
+    select,
+)
 
 
 def test_grid_is_the_product_and_keeps_the_rest():
     base = LangevinSettings(steps_per_level=7, threshold=0.4)
-    grid = langevin_grid(base, step_sizes=(0.1, 0.2), noise_scales=(1.0, 0.5))
-    assert [(s.step_size, s.noise_scale) for s in grid] == [
+    tried = langevin_grid(base, step_sizes=(0.1, 0.2), noise_scales=(1.0, 0.5))
+    assert [(s.step_size, s.noise_scale) for s in tried] == [
         (0.1, 1.0),
         (0.1, 0.5),
         (0.2, 1.0),
         (0.2, 0.5),
     ]
-    assert all((s.steps_per_level, s.threshold) == (7, 0.4) for s in grid)
+    assert all((s.steps_per_level, s.threshold) == (7, 0.4) for s in tried)
+
+
+def test_samplers_of_denoisers_are_tried_from_several_starts():
+    trained = SigmaRange(sigma_max=0.9)
+    base = HeunSettings(steps=10, threshold=0.4)
+    tried = grid(base, trained)
+    assert {(s.churn, s.sigma_max) for s in tried} == {
+        (churn, start) for churn in (0.0, 1.0, 4.0) for start in (None, 0.7)
+    }
+    assert all((s.steps, s.threshold) == (10, 0.4) for s in tried)
+    again = grid(RenoisingSettings(sigma_max=0.5))
+    assert {(s.rho, s.sigma_max) for s in again} == {(3.0, 0.5), (7.0, 0.5)}
 
 
 def test_the_best_of_all_trials_wins():
     """The smallest distance, wherever it stands; every trial is reported, in order."""
-    grid = langevin_grid()
-    selection = select(grid, lambda s: abs(s.step_size - 2e-4) + abs(s.noise_scale - 0.7))
+    tried = langevin_grid()
+    selection = select(tried, lambda s: abs(s.step_size - 2e-4) + abs(s.noise_scale - 0.7))
     assert (selection.best.step_size, selection.best.noise_scale) == (2e-4, 0.7)
-    assert [settings for settings, _ in selection.trials] == grid
+    assert [settings for settings, _ in selection.trials] == tried
     assert min(distance for _, distance in selection.trials) == 0
 
 

@@ -25,6 +25,7 @@ def sample(
     sampler: Literal["langevin", "heun", "renoising"] | None = None,
     steps: int | None = None,
     churn: float | None = None,
+    sigma_max: float | None = None,
     step_size: float | None = None,
     noise_scale: float | None = None,
     steps_per_level: int | None = None,
@@ -61,6 +62,8 @@ def sample(
         Steps of heun (two network calls each) or of renoising (one each) other than the model's.
     churn
         Fresh noise in heun other than the model's; 0 for none.
+    sigma_max
+        Noise that heun or renoising starts from, other than the model's.
     step_size
         Langevin step size (epsilon) other than the model's.
     noise_scale
@@ -92,6 +95,7 @@ def sample(
         "sampler": sampler,
         "steps": steps,
         "churn": churn,
+        "sigma_max": sigma_max,
         "step_size": step_size,
         "noise_scale": noise_scale,
         "steps_per_level": steps_per_level,

@@ -10,6 +10,7 @@ measured in the same way. Test graphs are seen by verdicts, and by the fresh gra
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, Literal
 
 import networkx as nx
@@ -42,6 +43,7 @@ from graphscore.sampling import (
     Selection,
     langevin_grid,
     select,
+    starts_within,
 )
 from graphscore.seeding import derive_seed
 from graphscore.training.run_folder import RunFolder
@@ -51,6 +53,8 @@ SHOWN = 8
 """Graphs that records keep to show."""
 CALLS = (8, 16, 32, 64, 128, 256, 512)
 """Network calls that quality is measured against."""
+START = 0.7
+"""Noise level that two of the samplers start from, at which graphs begin to take shape."""
 
 
 def keys(context: Context) -> list[str]:
@@ -81,10 +85,11 @@ def part_settings(context: Context, key: str) -> Record:
     plan = plan_of(context, name)
     decided: Record = {"seed": SEED, "learning": LEARNING, "plan": plan.described()}
     if which == "verdict":
-        decided["candidates"] = [tried.model_dump(mode="json") for tried in candidates(plan.calls)]
+        decided["candidates"] = [tried.model_dump(mode="json") for tried in candidates(plan)]
         decided["shown"] = SHOWN
     if which == "calls":
         decided["calls"] = CALLS
+        decided["start"] = START
     if which == "langevin":
         decided["langevin"] = langevin_plan(context, name).described()
     return decided
@@ -133,13 +138,15 @@ def usual_sampler(calls: int) -> HeunSettings:
     return HeunSettings(steps=steps, churn=0.4 * steps)
 
 
-def candidates(calls: int) -> list[SamplerSettings]:
-    """Samplers in at most so many network calls that validation graphs choose from."""
-    heun = usual_sampler(calls)
-    return [
-        *(heun.replaced(churn=share * heun.steps) for share in (0.05, 0.1, 0.2, 0.4)),
-        *(RenoisingSettings(steps=calls, rho=rho) for rho in (3.0, 7.0)),
+def candidates(plan: Plan) -> list[SamplerSettings]:
+    """Samplers in the plan's network calls that validation graphs choose from."""
+    heun = usual_sampler(plan.calls)
+    kinds = [
+        *(heun.replaced(churn=share * heun.steps) for share in (0.1, 0.4)),
+        *(RenoisingSettings(steps=plan.calls, noise=noise) for noise in ("fresh", "bridge")),
     ]
+    starts = [None, *starts_within(plan.sigma_range)]
+    return [kind.replaced(sigma_max=start) for kind, start in product(kinds, starts)]
 
 
 def judge(
@@ -198,7 +205,7 @@ def _chosen(
 
 def _verdict(generator: GraphGenerator, data: Dataset, plan: Plan) -> Record:
     """Choose the sampler on validation graphs, then look at the test graphs once."""
-    selection, _ = _chosen(generator, data, plan, candidates(plan.calls))
+    selection, _ = _chosen(generator, data, plan, candidates(plan))
     assert not isinstance(selection.best, LangevinSettings)  # none of the candidates is
     return {
         "graphs": {"train": len(data.train), "val": len(data.val), "test": len(data.test)},
@@ -214,18 +221,22 @@ def _verdict(generator: GraphGenerator, data: Dataset, plan: Plan) -> Record:
 
 
 def _against_calls(generator: GraphGenerator, data: Dataset, plan: Plan) -> list[Record]:
-    """Quality, on validation graphs, of both samplers in different numbers of network calls."""
+    """Quality, on validation graphs, of some samplers in different numbers of network calls."""
     points = []
     for calls in CALLS:
         if calls > 2 * plan.calls:
             continue
-        for sampler in (usual_sampler(calls), RenoisingSettings(steps=calls)):
+        usual = usual_sampler(calls)
+        late = RenoisingSettings(steps=calls, sigma_max=START)
+        late_heun = usual.replaced(churn=usual.churn / 4, sigma_max=START)
+        for label, sampler in (("heun", usual), ("late", late), ("late-heun", late_heun)):
             record = judge(generator, data, plan, "val", sampler)
             points.append(
                 {
-                    "sampler": sampler.sampler,
+                    "sampler": label,
                     "calls": sampler.network_calls,
                     "value": measured(record, plan.measure),
+                    "sampling": sampler.model_dump(mode="json"),
                 }
             )
     return points

@@ -11,6 +11,7 @@ import networkx as nx
 
 from graphscore.datasets import sample_community, sample_planar, sample_sbm, sample_tree
 from graphscore.experiments.context import Context, Record
+from graphscore.noise import SigmaRange
 
 MARKS = (1 / 16, 1 / 4, 1 / 2)
 """Moments of a training at which its quality is measured, as shares of its steps."""
@@ -75,6 +76,11 @@ class Plan:
     target: float
     published: str
     denoising: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def sigma_range(self) -> SigmaRange:
+        """Noise levels of the training."""
+        return SigmaRange(**self.denoising.get("sigma_range", {}))
 
     def described(self) -> dict[str, Any]:
         """Everything as plain values."""

@@ -18,7 +18,14 @@ from graphscore.plots import draw_comparison
 from graphscore.plots.frontier import QualityCurve, draw_quality
 
 DISTANCES = ("degree", "clustering", "orbit", "spectrum", "average")
-LABELS = {"heun": "Heun", "renoising": "re-noising", "langevin": "EDP-GNN, Langevin"}
+LABELS = {
+    "heun": "Heun",
+    "renoising": "re-noising",
+    "late": "re-noising, late start",
+    "late-heun": "Heun, late start",
+    "langevin": "EDP-GNN, Langevin",
+}
+"""Names of curves; re-noising from the largest sigma is that of earlier records."""
 
 
 def tables(record: Record) -> list[Table]:

@@ -1,11 +1,18 @@
 """From sizes to graphs: initial state, samplers, quantisation, step-size selection, log-density."""
 
-from graphscore.sampling.denoising import denoise_by_score, noisy_start
+from graphscore.sampling.denoising import denoise_by_score, noisy_start, started_at
 from graphscore.sampling.density import log_density_difference
 from graphscore.sampling.heun import HeunSettings, heun
 from graphscore.sampling.langevin import LangevinSettings, SamplingResult, annealed_langevin
 from graphscore.sampling.renoising import RenoisingSettings, renoise
-from graphscore.sampling.selection import SamplerSettings, Selection, grid, langevin_grid, select
+from graphscore.sampling.selection import (
+    SamplerSettings,
+    Selection,
+    grid,
+    langevin_grid,
+    select,
+    starts_within,
+)
 from graphscore.sampling.sizes import SizeDistribution, chunks_of_similar_size
 from graphscore.sampling.states import folded_normal, quantise
 
@@ -29,4 +36,6 @@ __all__ = [
     "quantise",
     "renoise",
     "select",
+    "started_at",
+    "starts_within",
 ]

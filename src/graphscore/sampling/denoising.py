@@ -12,9 +12,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from graphscore.errors import SamplingError
+from graphscore.errors import SamplingError, SettingsError
 from graphscore.graphs.batch import pair_mask
-from graphscore.noise import symmetric_noise
+from graphscore.noise import SigmaRange, symmetric_noise
 from graphscore.sampling.langevin import Score
 
 Denoise = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -37,6 +37,29 @@ def denoise_by_score(score: Score) -> Denoise:
         return adj + sigma.view(-1, 1, 1).square() * score(adj, node_mask, sigma)
 
     return denoise
+
+
+def started_at(trained: SigmaRange, sigma_max: float | None) -> SigmaRange:
+    """Return the noise levels that sampling goes through.
+
+    Args:
+        trained: those that the network was trained on.
+        sigma_max: where to start, the largest of them if None.
+
+    Raises:
+        SettingsError: it is not among them.
+
+    >>> started_at(SigmaRange(), 0.7).sigma_max, started_at(SigmaRange(), None).sigma_max
+    (0.7, 4.0)
+    """
+    if sigma_max is None:
+        return trained
+    if not trained.sigma_min < sigma_max <= trained.sigma_max:
+        raise SettingsError(
+            f"sampling cannot start at sigma_max {sigma_max:g}: the network was trained on noise "
+            f"from {trained.sigma_min:g} to {trained.sigma_max:g}. Give a number within."
+        )
+    return SigmaRange(sigma_min=trained.sigma_min, sigma_max=sigma_max)
 
 
 def noisy_start(

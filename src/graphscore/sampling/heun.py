@@ -13,7 +13,7 @@ from pydantic import Field
 from torch import Tensor
 
 from graphscore.noise import NoiseSettings, SigmaRange, falling_sigmas, symmetric_noise
-from graphscore.sampling.denoising import Denoise, FiniteCheck, noisy_start
+from graphscore.sampling.denoising import Denoise, FiniteCheck, noisy_start, started_at
 from graphscore.sampling.langevin import OnStep, SamplingResult
 from graphscore.settings import Settings
 
@@ -32,6 +32,9 @@ class HeunSettings(Settings):
     """Tells the settings of one sampler from those of another."""
     steps: int = Field(default=64, ge=1)
     """Noise levels from the largest to the smallest; each is left by one step of Heun's method."""
+    sigma_max: float | None = Field(default=None, gt=0)
+    """Noise level to start from; the largest that the network was trained on if not given. Where
+    that hides everything, steps there are lost for the levels at which graphs take shape."""
     rho: float = Field(default=7.0, gt=0)
     """How the levels are spaced: 1 evenly, larger values put more of them at small sigma."""
     churn: float = Field(default=0.0, ge=0)
@@ -73,13 +76,15 @@ def heun(
     Args:
         denoise: the posterior mean; `network.denoised`, or `denoise_by_score(network)`.
         node_mask: (B,N) bool; fixes the sizes of the graphs.
-        sigma_range: where to start and to end.
+        sigma_range: what the network was trained on; where to start, unless the settings say it,
+            and where to end.
         prior_mean: density of edges of the starting state, see `noisy_start`.
-        initial: (B,N,N) starting state at the largest sigma, `noisy_start` if not given.
+        initial: (B,N,N) starting state, `noisy_start` if not given.
         on_step: called with the number of steps done and the state after every step.
 
     Raises:
         SamplingError: a state is not finite.
+        SettingsError: the network was not trained on the noise to start from.
 
     Example:
         >>> empty = lambda adj, mask, sigma: torch.zeros_like(adj)
@@ -88,7 +93,8 @@ def heun(
         >>> result.network_calls, result.adj.abs().max().item()
         (9, 0.0)
     """
-    sigmas = falling_sigmas(sigma_range, settings.steps, settings.rho)
+    levels = started_at(sigma_range, settings.sigma_max)
+    sigmas = falling_sigmas(levels, settings.steps, settings.rho)
     adj = initial
     if adj is None:
         adj = noisy_start(node_mask, sigmas[0], prior_mean, generator=generator, dtype=dtype)
@@ -99,8 +105,8 @@ def heun(
     def posterior_mean(adj: Tensor, sigma: float) -> Tensor:
         nonlocal calls
         calls += 1
-        levels = torch.full((len(adj),), sigma, dtype=dtype, device=adj.device)
-        return denoise(adj, node_mask, levels)
+        of_graphs = torch.full((len(adj),), sigma, dtype=dtype, device=adj.device)
+        return denoise(adj, node_mask, of_graphs)
 
     for step, (sigma, lower) in enumerate(zip(sigmas, (*sigmas[1:], 0.0))):
         # Noise that no step takes away again would only blur the answer.

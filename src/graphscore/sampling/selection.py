@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from itertools import product
 
 from graphscore.errors import SamplingError, SettingsError
+from graphscore.noise import SigmaRange
 from graphscore.sampling.heun import HeunSettings
 from graphscore.sampling.langevin import LangevinSettings
 from graphscore.sampling.renoising import RenoisingSettings
 
 SamplerSettings = LangevinSettings | HeunSettings | RenoisingSettings
-CHURNS = (0.0, 0.1, 0.2, 0.4)
+CHURNS = (0.0, 0.1, 0.4)
 """Fresh noise per step of Heun's method."""
-SPACINGS = (3.0, 5.0, 7.0, 10.0)
+SPACINGS = (3.0, 7.0)
 """Spacings of the noise levels of re-noising."""
+STARTS = (1.0, 0.7)
+"""Noise levels to start from, beside the largest."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +51,33 @@ def langevin_grid(
     ]
 
 
-def grid(base: SamplerSettings) -> list[SamplerSettings]:
+def grid(base: SamplerSettings, trained: SigmaRange | None = None) -> list[SamplerSettings]:
     """Return settings to try: the few that matter most for a sampler, others as in `base`.
 
-    >>> len(grid(LangevinSettings())), len(grid(HeunSettings()))
-    (15, 4)
+    Args:
+        trained: noise levels that a denoiser was trained on, among which sampling may start.
+
+    >>> len(grid(LangevinSettings())), len(grid(HeunSettings(), SigmaRange()))
+    (15, 9)
     """
     if isinstance(base, LangevinSettings):
         return [*langevin_grid(base)]
+    starts = [None, *starts_within(trained)] if trained is not None else [base.sigma_max]
     if isinstance(base, HeunSettings):
-        return [base.replaced(churn=share * base.steps) for share in CHURNS]
-    return [base.replaced(rho=rho) for rho in SPACINGS]
+        return [
+            base.replaced(churn=share * base.steps, sigma_max=start)
+            for share, start in product(CHURNS, starts)
+        ]
+    return [base.replaced(rho=rho, sigma_max=start) for rho, start in product(SPACINGS, starts)]
+
+
+def starts_within(trained: SigmaRange) -> list[float]:
+    """Return the levels of `STARTS` that lie within those that were trained on.
+
+    >>> starts_within(SigmaRange(sigma_max=0.8))
+    [0.7]
+    """
+    return [start for start in STARTS if trained.sigma_min < start < trained.sigma_max]
 
 
 def select(
