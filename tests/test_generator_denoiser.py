@@ -158,7 +158,8 @@ def test_an_edp_gnn_can_be_trained_in_log_odds(graphs):
 def test_fresh_noise_and_start_are_chosen_on_validation_graphs(fitted, graphs):
     selection = fitted.select_sampling(graphs, number=4)
     tried = [(settings.churn, settings.sigma_max) for settings, _ in selection.trials]
-    assert tried == [(churn, start) for churn in (0.0, 0.2, 0.8) for start in (None, 1.0, 0.7)]
+    starts = (None, 1.0, 0.7, 0.5)
+    assert tried == [(churn, start) for churn in (0.0, 0.2, 0.8) for start in starts]
     assert fitted.settings.sampling == selection.best
 
 

@@ -44,7 +44,7 @@ def test_no_sampler_takes_more_calls_than_allowed(calls):
     assert usual_sampler(calls).network_calls <= max(1, calls)
     tried = candidates(replace(PLANS["planar-spectre"], calls=calls))
     assert all(sampler.network_calls <= max(1, calls) for sampler in tried)
-    assert {sampler.sigma_max for sampler in tried} == {None, 1.0, 0.7}
+    assert {sampler.sigma_max for sampler in tried} == {None, 1.0, 0.7, 0.5}
 
 
 def test_parts_of_a_set_come_in_the_order_of_its_training(context):

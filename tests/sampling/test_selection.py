@@ -37,7 +37,7 @@ def test_samplers_of_denoisers_are_tried_from_several_starts():
     base = HeunSettings(steps=10, threshold=0.4)
     tried = grid(base, trained)
     assert {(s.churn, s.sigma_max) for s in tried} == {
-        (churn, start) for churn in (0.0, 1.0, 4.0) for start in (None, 0.7)
+        (churn, start) for churn in (0.0, 1.0, 4.0) for start in (None, 0.7, 0.5)
     }
     assert all((s.steps, s.threshold) == (10, 0.4) for s in tried)
     again = grid(RenoisingSettings(sigma_max=0.5))

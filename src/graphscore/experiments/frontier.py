@@ -53,7 +53,7 @@ SHOWN = 8
 """Graphs that records keep to show."""
 CALLS = (8, 16, 32, 64, 128, 256, 512)
 """Network calls that quality is measured against."""
-START = 0.7
+START = 0.5
 """Noise level that two of the samplers start from, at which graphs begin to take shape."""
 
 

@@ -17,7 +17,7 @@ CHURNS = (0.0, 0.1, 0.4)
 """Fresh noise per step of Heun's method."""
 SPACINGS = (3.0, 7.0)
 """Spacings of the noise levels of re-noising."""
-STARTS = (1.0, 0.7)
+STARTS = (1.0, 0.7, 0.5)
 """Noise levels to start from, beside the largest."""
 
 
@@ -58,7 +58,7 @@ def grid(base: SamplerSettings, trained: SigmaRange | None = None) -> list[Sampl
         trained: noise levels that a denoiser was trained on, among which sampling may start.
 
     >>> len(grid(LangevinSettings())), len(grid(HeunSettings(), SigmaRange()))
-    (15, 9)
+    (15, 12)
     """
     if isinstance(base, LangevinSettings):
         return [*langevin_grid(base)]
@@ -75,7 +75,7 @@ def starts_within(trained: SigmaRange) -> list[float]:
     """Return the levels of `STARTS` that lie within those that were trained on.
 
     >>> starts_within(SigmaRange(sigma_max=0.8))
-    [0.7]
+    [0.7, 0.5]
     """
     return [start for start in STARTS if trained.sigma_min < start < trained.sigma_max]
 
