@@ -90,10 +90,11 @@ def test_nothing_to_render_says_what_to_run(script, tmp_path):
 
 def test_the_denoiser_has_a_section_where_it_was_measured(script):
     assert script.denoiser_section([]) == ""
-    made = {"device_type": "cuda", "device": "A GPU"}
+    made = {"device_type": "cuda", "device": "A GPU", "commit": "abc1234"}
     times = {"plain": {"seconds": 0.02, "warm_up": 1}, "captured": {"seconds": 0.005, "warm_up": 2}}
     record = {"nodes": 64, "batch": 32, "provenance": made, "training": times}
     record["sampling"] = {"plain": {"graphs": 256, "seconds": 0.1, "warm_up": 0.3}}
     text = script.denoiser_section([record])
+    assert "A GPU: commit abc1234." in text
     assert "| training step, 32 graphs, A GPU | captured | 5 ms | 4.0x | 2 s |" in text
     assert "| network call, 256 graphs, A GPU | plain | 100 ms | 1.0x | 0.3 s |" in text
