@@ -104,8 +104,11 @@ def test_a_part_depends_on_the_plan_of_its_set_alone(context, monkeypatch):
     other = replace(PLANS["community-small-released"], target=0.5)
     monkeypatch.setitem(PLANS, "community-small-released", other)
     assert experiment.part_settings(here, key) == before
-    monkeypatch.setitem(PLANS, "tree-spectre", replace(PLANS["tree-spectre"], target=0.5))
+    moment = experiment.part_settings(here, "tree-spectre_at1")
+    more = replace(PLANS["tree-spectre"], trial_samples=1)
+    monkeypatch.setitem(PLANS, "tree-spectre", more)
     assert experiment.part_settings(here, key) != before
+    assert experiment.part_settings(here, "tree-spectre_at1") == moment
 
 
 def test_small_scales_keep_what_is_measured(context):

@@ -84,6 +84,9 @@ def part_settings(context: Context, key: str) -> Record:
     name, _, which = key.rpartition("_")
     plan = plan_of(context, name)
     decided: Record = {"seed": SEED, "learning": LEARNING, "plan": plan.described()}
+    if which.startswith("at") or which == "truth":
+        # Moments of a training cannot be computed again, so nothing more than needed decides them.
+        del decided["plan"]["trial_samples"]
     if which == "verdict":
         decided["candidates"] = [tried.model_dump(mode="json") for tried in candidates(plan)]
         decided["shown"] = SHOWN
@@ -155,14 +158,18 @@ def judge(
     plan: Plan,
     part: Literal["val", "test"],
     sampling: SamplerSettings | None = None,
+    *,
+    number: int | None = None,
 ) -> Record:
     """Sample and measure against validation or test graphs, with samples that are new for each.
 
     What chose the sampler must not be part of its verdict.
+
+    Args:
+        number: of samples, as many as for the verdict if not given.
     """
     seed = derive_seed(SEED, "frontier", data.info.name, part)
-    number = plan.samples if part == "test" else plan.trial_samples
-    samples = generator.sample(number, seed=seed, sampling=sampling)
+    samples = generator.sample(number or plan.samples, seed=seed, sampling=sampling)
     shown = {"training_graphs": data.train, "sampled_graphs": samples}
     return {
         **_measures(samples, data, plan, part),
@@ -194,7 +201,8 @@ def _chosen(
     records: dict[SamplerSettings, Record] = {}
 
     def distance(sampling: SamplerSettings) -> float:
-        record = records[sampling] = judge(generator, data, plan, "val", sampling)
+        record = judge(generator, data, plan, "val", sampling, number=plan.trial_samples)
+        records[sampling] = record
         value, average = measured(record, plan.measure), record["mmd"]["average"]
         # Among equally good shares, the nearer distribution: no MMD outweighs a single graph.
         return value if better_is_smaller(plan.measure) else float(average) - 1e5 * value
@@ -230,7 +238,7 @@ def _against_calls(generator: GraphGenerator, data: Dataset, plan: Plan) -> list
         late = RenoisingSettings(steps=calls, sigma_max=START)
         late_heun = usual.replaced(churn=usual.churn / 4, sigma_max=START)
         for label, sampler in (("heun", usual), ("late", late), ("late-heun", late_heun)):
-            record = judge(generator, data, plan, "val", sampler)
+            record = judge(generator, data, plan, "val", sampler, number=plan.trial_samples)
             points.append(
                 {
                     "sampler": label,

@@ -57,8 +57,8 @@ class Plan:
         network: settings of the denoiser.
         training: settings of training.
         calls: network calls that a sampler may take.
-        samples: graphs drawn for the verdict.
-        trial_samples: graphs drawn where samplers are chosen and for the curves.
+        samples: graphs drawn for the verdict and for moments of the training.
+        trial_samples: graphs drawn where samplers are chosen and against network calls.
         kernel: convention of the MMDs.
         measure: what is compared with the target: "average", "vun", "valid" or "largest" (MMD).
         target: what to reach.
@@ -108,7 +108,7 @@ _LARGE = Plan(
     training={"steps": 50_000, "batch_size": 32, "learning_rate": 1e-3},
     calls=256,
     samples=256,
-    trial_samples=256,
+    trial_samples=128,
     kernel="gaussian-tv",
     measure="vun",
     target=0.97,
