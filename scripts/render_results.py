@@ -81,7 +81,7 @@ def headline(frontier: dict[str, Any]) -> str:
             f"{verdict['training_seconds'] / 60:.0f} min |"
         )
     return (
-        "| set | measure | graphscore | others | network calls | training, one H200 |\n"
+        "| set | measure | graphscore | others | network calls | training |\n"
         "|---|---|---:|---|---:|---:|\n" + "\n".join(rows) + "\n"
     )
 

@@ -114,9 +114,11 @@ def test_where_recording_fails_there_is_a_notice_and_the_same_training(make_deno
 
 
 def answers(make_denoiser, monkeypatch, *, compiles, record=run_only):
-    """What a recorded denoiser says about graphs of 60 nodes and less, twice."""
+    """What a recorded denoiser says about graphs of 60 nodes and less, twice; it sees 64."""
     monkeypatch.setattr(denoising, "captured", record)
-    network = make_denoiser()
+    network, widths = make_denoiser(), []
+    plain = network.denoised
+    network.denoised = lambda adj, *rest: widths.append(adj.shape[1]) or plain(adj, *rest)
     mask = node_mask_of_sizes(torch.tensor([60, 7]))
     call = denoising.recorded_denoiser(network, mask, compiles=compiles)
     found = []
@@ -125,6 +127,7 @@ def answers(make_denoiser, monkeypatch, *, compiles, record=run_only):
             adj = symmetric_noise(mask, generator=torch.Generator().manual_seed(seed))
             found.append(call(adj, mask, torch.tensor([0.5, 1.0])))
     assert all(block._compiled_call_impl is None for block in network.blocks)
+    assert set(widths) == ({60} if record is fails else {64})
     return torch.stack(found)
 
 

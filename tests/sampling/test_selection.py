@@ -40,8 +40,9 @@ def test_samplers_of_denoisers_are_tried_from_several_starts():
         (churn, start) for churn in (0.0, 1.0, 4.0) for start in (None, 0.7, 0.5)
     }
     assert all((s.steps, s.threshold) == (10, 0.4) for s in tried)
-    again = grid(RenoisingSettings(sigma_max=0.5))
-    assert {(s.rho, s.sigma_max) for s in again} == {(3.0, 0.5), (7.0, 0.5)}
+    given = grid(RenoisingSettings(sigma_max=0.6), trained)
+    assert {s.sigma_max for s in given} == {0.6, None, 0.7, 0.5}
+    assert {(s.rho, s.sigma_max) for s in grid(RenoisingSettings())} == {(3.0, None), (7.0, None)}
 
 
 def test_the_best_of_all_trials_wins():

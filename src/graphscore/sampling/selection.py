@@ -62,7 +62,9 @@ def grid(base: SamplerSettings, trained: SigmaRange | None = None) -> list[Sampl
     """
     if isinstance(base, LangevinSettings):
         return [*langevin_grid(base)]
-    starts = [None, *starts_within(trained)] if trained is not None else [base.sigma_max]
+    # The given one too, but nothing twice.
+    others = [] if trained is None else [None, *starts_within(trained)]
+    starts = list(dict.fromkeys([base.sigma_max, *others]))
     if isinstance(base, HeunSettings):
         return [
             base.replaced(churn=share * base.steps, sigma_max=start)
