@@ -25,9 +25,9 @@ def fails(*_, **__):
     raise RuntimeError("no compiler here")
 
 
-def eagerly(function, **_):
+def eagerly(function, *, dynamic=None, **_):
     """Traced and split into forward and backward, but not lowered, which takes minutes."""
-    return real_compile(function, backend="aot_eager")
+    return real_compile(function, backend="aot_eager", dynamic=dynamic)
 
 
 def without_backward(function, **_):
@@ -69,6 +69,17 @@ def test_a_fusion_with_wrong_gradients_is_off_while_blocks_are_compiled(make_den
     with config.patch({"triton.mix_order_reduction": True}), compiled(make_denoiser().blocks):
         assert not settings.mix_order_reduction
     assert settings.mix_order_reduction == before
+
+
+def test_more_shapes_are_compiled_than_a_compiler_takes_by_itself(make_denoiser, monkeypatch):
+    monkeypatch.setattr(torch, "compile", eagerly)
+    network = make_denoiser()
+    torch._dynamo.utils.counters.clear()
+    with compiled(network.blocks, dynamic=False):
+        for nodes in range(3, 14):
+            mask = torch.ones(1, nodes, dtype=torch.bool)
+            network.log_odds(torch.zeros(1, nodes, nodes), mask, torch.ones(1))
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 11
 
 
 def run_only(step, *, generator, undo):

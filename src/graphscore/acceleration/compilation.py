@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from torch import nn
+
+MOST_SHAPES = 64
+"""Shapes, over the life of a process, that blocks are compiled for. The compiler's own limit is 8,
+after which it leaves them as they are with a line in the log: as many as one training may have."""
 
 
 @contextmanager
@@ -21,25 +24,30 @@ def compiled(blocks: nn.ModuleList, *, dynamic: bool | None = None) -> Iterator[
         dynamic: False compiles for every shape anew, which makes the fastest kernels; None does so
             for the first shape, and for the second compiles what serves all others.
     """
-    # Slow to import, so not before it is needed.
-    from torch._inductor import config
-
     try:
         for block in blocks:
             block.compile(dynamic=dynamic)
-        with config.patch(_correct(config)):
+        with _compiler_settings():
             yield
     finally:
         for block in blocks:
             block._compiled_call_impl = None
 
 
-def _correct(config: Any) -> dict[str, bool]:
-    """Return the compiler's settings without a fusion that gives wrong gradients.
+@contextmanager
+def _compiler_settings() -> Iterator[None]:
+    """Let the compiler see many shapes, and without a fusion that gives wrong gradients.
 
     From torch 2.10 on, sums over rows and over columns of the same matrix can share a kernel. In a
     batch of one graph the gradients of gains and shifts are such sums over columns, and come out
     wrong without a notice (pytorch issue 193061; seen here with 48 and 52 nodes on torch 2.11).
     """
-    known = hasattr(config.triton, "mix_order_reduction")
-    return {"triton.mix_order_reduction": False} if known else {}
+    # Slow to import, so not before they are needed.
+    from torch._dynamo import config as tracing
+    from torch._inductor import config as lowering
+
+    fusion = {"triton.mix_order_reduction": False}
+    known = fusion if hasattr(lowering.triton, "mix_order_reduction") else {}
+    # Its name before torch 2.7, by which later versions know it too.
+    with tracing.patch({"cache_size_limit": MOST_SHAPES}), lowering.patch(known):
+        yield
