@@ -88,6 +88,19 @@ def test_targets_that_the_true_generator_misses_are_told(record, out_of_reach):
     assert ("Fresh graphs are at" in experiment.markdown(made)) == out_of_reach
 
 
+@pytest.mark.parametrize("reached", [False, True])
+def test_targets_that_are_missed_are_told_with_what_was_tried(record, reached):
+    experiment, made = find_experiment("frontier"), copy.deepcopy(record("frontier"))
+    for result in made["results"]:
+        result |= {"truth": None, "reached": True}
+    missed = made["results"][0]
+    missed["reached"] = reached
+    number = len(missed["verdict"]["trials"])
+    text = experiment.markdown(made)
+    told = f"{missed['dataset']} does not reach"
+    assert (told in text) == (f"best of {number} samplers" in text) == (not reached)
+
+
 def test_a_moment_that_has_passed_is_an_error(context):
     here = context()
     experiment = find_experiment("frontier")
