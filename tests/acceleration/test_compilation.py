@@ -93,17 +93,21 @@ def run_only(step, *, generator, undo):
     return step
 
 
-def trained(make_denoiser, monkeypatch, *, long, record=None):
-    """Losses of a training whose recorder only runs each step."""
+def trained(make_denoiser, monkeypatch, *, long, record=None, alone=False):
+    """Losses of a training whose recorder only runs each step.
+
+    Graphs of a batch are computed two by two, or one of them alone.
+    """
     monkeypatch.setattr(captured_trainer, "captured", record or run_only)
     monkeypatch.setattr(captured_trainer, "WORTHWHILE", 0.0 if long else math.inf)
     monkeypatch.setattr(captured_trainer, "OVERHEAD", 100)
-    data = GraphBatch.from_networkx([nx.path_graph(4 + 3 * index) for index in range(8)])
-    settings = TrainingSettings(steps=4, batch_size=6, log_every=1)
+    sizes = [4] * 6 + [20] * 2 if alone else [4] * 4 + [20] * 4
+    data = GraphBatch.from_networkx([nx.path_graph(size) for size in sizes])
+    settings = TrainingSettings(steps=4, batch_size=4, log_every=1)
     objective = Denoising(DenoisingSettings())
     network = make_denoiser()
     trainer = CapturedTrainer(network, data, objective, settings, seed=0, device="cpu")
-    assert len(trainer._shape) > 1
+    assert [len(group) for group in trainer._shape] == ([3, 1] if alone else [2, 2])
     losses = []
     trainer.run(on_record=lambda record: losses.append(record.loss))
     assert all(block._compiled_call_impl is None for block in network.blocks)
@@ -126,6 +130,12 @@ def test_a_compiled_training_is_the_plain_one(make_denoiser, monkeypatch):
     expected = trained(make_denoiser, monkeypatch, long=False)
     monkeypatch.setattr(torch, "compile", eagerly)
     assert trained(make_denoiser, monkeypatch, long=True) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.filterwarnings("error::graphscore.errors.GraphscoreNotice")
+def test_where_a_graph_is_computed_alone_nothing_is_compiled(make_denoiser, monkeypatch):
+    monkeypatch.setattr(torch, "compile", fails)
+    trained(make_denoiser, monkeypatch, long=True, alone=True)
 
 
 def test_where_recording_fails_there_is_a_notice_and_the_same_training(make_denoiser, monkeypatch):

@@ -20,11 +20,12 @@ from graphscore.acceleration import (
 )
 from graphscore.acceleration.captured_langevin import captured_langevin
 from graphscore.acceleration.captured_trainer import CapturedTrainer
+from graphscore.acceleration.compilation import compiled
 from graphscore.acceleration.fused import fused_langevin
 from graphscore.errors import SamplingError
 from graphscore.graphs import GraphBatch, node_mask_of_sizes, pair_mask
 from graphscore.networks import EDPGNN, DenoiserSettings, EDPGNNSettings, LogOddsDenoiser
-from graphscore.noise import SigmaRange
+from graphscore.noise import SigmaRange, symmetric_noise
 from graphscore.sampling import (
     HeunSettings,
     LangevinSettings,
@@ -205,19 +206,39 @@ def test_recorded_training_of_a_denoiser_is_the_plain_training(make_denoiser, ha
 def test_recorded_groups_are_the_plain_groups(make_denoiser, monkeypatch, compiles):
     """Sizes that differ much: batches of the same sizes, each group padded to its own largest."""
     monkeypatch.setattr(captured_trainer, "OVERHEAD", 100)
-    data = GraphBatch.from_networkx([nx.path_graph(4 + 8 * index) for index in range(8)])
+    data = GraphBatch.from_networkx([nx.path_graph(size) for size in [12] * 4 + [60] * 4])
     objective = Denoising(DenoisingSettings(half_precision=False))
     losses = []
     for records in (False, True):
         long = 0.0 if compiles and records else math.inf
         monkeypatch.setattr(captured_trainer, "WORTHWHILE", long)
-        settings = TrainingSettings(steps=4, batch_size=6, log_every=2)
+        settings = TrainingSettings(steps=4, batch_size=4, log_every=2)
         network = make_denoiser()
         trainer = CapturedTrainer(network, data, objective, settings, seed=0, device="cuda")
         assert len(trainer._shape) > 1
+        assert bool(trainer._to_compile) == (compiles and records)
         trainer._records = records
         trainer.run(on_record=lambda record: losses.append(record.loss))
     assert losses[2:] == pytest.approx(losses[:2], rel=1e-3)
+
+
+@pytest.mark.parametrize("nodes", [28, 48, 52, 64])
+def test_compiled_gradients_of_a_single_graph_are_the_plain_ones(make_denoiser, nodes):
+    """Where they are, training may compile a graph that is computed alone too."""
+    network = make_denoiser().cuda()
+    mask = torch.ones(1, nodes, dtype=torch.bool, device="cuda")
+    adj = symmetric_noise(mask, generator=torch_generator(0, "noise", device="cuda"))
+
+    def gradients():
+        network.zero_grad()
+        network.log_odds(adj, mask, torch.ones(1, device="cuda")).square().sum().backward()
+        return [p.grad.clone() for p in network.parameters() if p.grad is not None]
+
+    expected = gradients()
+    with compiled(network.blocks, dynamic=False):
+        found = gradients()
+    for ours, plain in zip(found, expected):
+        assert (ours - plain).norm() <= 1e-2 * plain.norm()
 
 
 @must_record

@@ -65,7 +65,11 @@ class CapturedTrainer(Trainer):
             self._order, self._shape = strata, groups
         pairs = sum(len(group) * group.nodes**2 for group in self._shape)
         self._to_compile: nn.ModuleList | None = None
-        if isinstance(self.network, LogOddsDenoiser) and pairs * self.settings.steps >= WORTHWHILE:
+        long = pairs * self.settings.steps >= WORTHWHILE
+        # Compiled gradients of a single graph were seen to be wrong on torch 2.11. What is likely
+        # the cause is left out of compiling, but that has not been tried on a GPU yet.
+        several = all(len(group) > 1 for group in self._shape)
+        if isinstance(self.network, LogOddsDenoiser) and long and several:
             self._to_compile = self.network.blocks
 
     def _train_step(self) -> Tensor:

@@ -38,9 +38,10 @@ def compiled(blocks: nn.ModuleList, *, dynamic: bool | None = None) -> Iterator[
 def _compiler_settings() -> Iterator[None]:
     """Let the compiler see many shapes, and without a fusion that gives wrong gradients.
 
-    From torch 2.10 on, sums over rows and over columns of the same matrix can share a kernel. In a
-    batch of one graph the gradients of gains and shifts are such sums over columns, and come out
-    wrong without a notice (pytorch issue 193061; seen here with 48 and 52 nodes on torch 2.11).
+    From torch 2.10 on, sums over rows and over columns of the same matrix can share a kernel. By
+    pytorch issue 193061 the gradients of gains and shifts, which in a batch of one graph are such
+    sums over columns, then come out wrong without a notice. Such gradients were seen here too, with
+    one graph of 48 or 52 nodes on torch 2.11.
     """
     # Slow to import, so not before they are needed.
     from torch._dynamo import config as tracing

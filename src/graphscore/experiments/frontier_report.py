@@ -30,16 +30,16 @@ LABELS = {
 
 LIMITS = {
     "sbm-spectre": (
-        "Distances are near those of fresh graphs; what is missed are hard limits: blocks with a "
-        "few nodes more or fewer than a true one can have, and pairs of blocks without an edge. "
-        "Which block a node belongs to is decided where noise hides most of it, and there one node "
-        "too many costs hardly any cross-entropy."
+        "Most distances are near those of fresh graphs; what is missed are hard limits: blocks "
+        "with a few nodes more or fewer than a true one can have, and pairs of blocks without an "
+        "edge. Which block a node belongs to is decided where noise hides most of it, and there "
+        "one node too many costs hardly any cross-entropy."
     ),
     "grid": (
         "Samples are sheets of perfect squares, but folded, branched or in pieces: what is near is "
-        "learned, the shape of the whole is not yet, and longer training still helps. This "
-        "training was compiled with the fusion that the changelog names, whose gradients may be "
-        "wrong where, as here, the largest graph of a batch is computed alone."
+        "learned, the shape of the whole is not yet, and longer training still helps. The largest "
+        "graph of every batch was computed alone in this training, and its compiled gradients may "
+        "have been wrong (see the changelog)."
     ),
 }
 """What samples show where a target is missed."""
