@@ -98,7 +98,7 @@ def test_targets_that_are_missed_are_told_with_what_was_tried(record, reached):
     number = len(missed["verdict"]["trials"])
     text = experiment.markdown(made)
     told = f"{missed['dataset']} does not reach"
-    assert (told in text) == (f"best of {number} samplers" in text) == (not reached)
+    assert (told in text) == (f"the best of {number} on validation" in text) == (not reached)
 
 
 def test_a_moment_that_has_passed_is_an_error(context):

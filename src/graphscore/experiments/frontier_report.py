@@ -20,12 +20,11 @@ from graphscore.plots.frontier import QualityCurve, draw_quality
 DISTANCES = ("degree", "clustering", "orbit", "spectrum", "average")
 LABELS = {
     "heun": "Heun",
-    "renoising": "re-noising",
     "late": "re-noising, late start",
     "late-heun": "Heun, late start",
     "langevin": "EDP-GNN, Langevin",
 }
-"""Names of curves; re-noising from the largest sigma is that of earlier records."""
+"""Names of curves."""
 
 
 LIMITS = {
@@ -170,11 +169,10 @@ def _fell_short(record: Record) -> list[str]:
         if result["reached"] or not within:
             continue
         found.append(
-            f"**{name} does not reach {text_of(target, measure)}.** That is the best of "
-            f"{len(result['verdict']['trials'])} samplers (kind, fresh noise, where to start) on "
-            "validation graphs; the curves show what more network calls and longer training bring. "
-            + LIMITS.get(name, "").rstrip()
-            + "\n"
+            f"**{name} does not reach {text_of(target, measure)}.** Its sampler is the best of "
+            f"{len(result['verdict']['trials'])} on validation graphs (kind, fresh noise, where to "
+            "start); the curves show what more network calls and longer training bring. "
+            f"{LIMITS.get(name, '')}\n"
         )
     return found
 
