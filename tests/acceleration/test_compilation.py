@@ -93,21 +93,20 @@ def run_only(step, *, generator, undo):
     return step
 
 
-def trained(make_denoiser, monkeypatch, *, long, record=None, alone=False):
+def trained(make_denoiser, monkeypatch, *, long, record=None, batch_size=4):
     """Losses of a training whose recorder only runs each step.
 
-    Graphs of a batch are computed two by two, or one of them alone.
+    Graphs of a batch are computed two by two, or alone in a batch of one.
     """
     monkeypatch.setattr(captured_trainer, "captured", record or run_only)
     monkeypatch.setattr(captured_trainer, "WORTHWHILE", 0.0 if long else math.inf)
     monkeypatch.setattr(captured_trainer, "OVERHEAD", 100)
-    sizes = [4] * 6 + [20] * 2 if alone else [4] * 4 + [20] * 4
-    data = GraphBatch.from_networkx([nx.path_graph(size) for size in sizes])
-    settings = TrainingSettings(steps=4, batch_size=4, log_every=1)
+    data = GraphBatch.from_networkx([nx.path_graph(size) for size in [4] * 4 + [20] * 4])
+    settings = TrainingSettings(steps=4, batch_size=batch_size, log_every=1)
     objective = Denoising(DenoisingSettings())
     network = make_denoiser()
     trainer = CapturedTrainer(network, data, objective, settings, seed=0, device="cpu")
-    assert [len(group) for group in trainer._shape] == ([3, 1] if alone else [2, 2])
+    assert [len(group) for group in trainer._shape] == ([1] if batch_size == 1 else [2, 2])
     losses = []
     trainer.run(on_record=lambda record: losses.append(record.loss))
     assert all(block._compiled_call_impl is None for block in network.blocks)
@@ -135,7 +134,7 @@ def test_a_compiled_training_is_the_plain_one(make_denoiser, monkeypatch):
 @pytest.mark.filterwarnings("error::graphscore.errors.GraphscoreNotice")
 def test_where_a_graph_is_computed_alone_nothing_is_compiled(make_denoiser, monkeypatch):
     monkeypatch.setattr(torch, "compile", fails)
-    trained(make_denoiser, monkeypatch, long=True, alone=True)
+    trained(make_denoiser, monkeypatch, long=True, batch_size=1)
 
 
 def test_where_recording_fails_there_is_a_notice_and_the_same_training(make_denoiser, monkeypatch):

@@ -60,14 +60,13 @@ class CapturedTrainer(Trainer):
         self._shape = [Piece(slice(0, batch_size * copies), self.data.max_nodes)]
         strata = SizeStrata(self.data.node_mask, batch_size, seed=self.seed, device=self.device)
         widths = [width(max(1, needed)) for needed in strata.widths() for _ in range(copies)]
-        groups = groups_of_similar_width(widths, OVERHEAD)
+        groups = groups_of_similar_width(widths, OVERHEAD, fewest=2)
         if len(groups) > 1 and self._bucketing and not self._pieces.couples_graphs:
             self._order, self._shape = strata, groups
         pairs = sum(len(group) * group.nodes**2 for group in self._shape)
         self._to_compile: nn.ModuleList | None = None
         long = pairs * self.settings.steps >= WORTHWHILE
-        # Compiled gradients of a single graph were seen to be wrong on torch 2.11. What is likely
-        # the cause is left out of compiling, but that has not been tried on a GPU yet.
+        # Compiled gradients of a single graph are wrong on torch 2.11.
         several = all(len(group) > 1 for group in self._shape)
         if isinstance(self.network, LogOddsDenoiser) and long and several:
             self._to_compile = self.network.blocks

@@ -129,7 +129,7 @@ def compute(context: Context, key: str) -> Record:
         return {**record, **_verdict(generator, data, plan)}
     if which == "calls":
         return {**record, "curve": _against_calls(generator, data, plan)}
-    return {**record, **judge(generator, data, plan, "val")}
+    return {**record, **judge(generator, data, plan, "val", number=plan.moment_samples)}
 
 
 # ---------------------------------------------------------------------- samplers
