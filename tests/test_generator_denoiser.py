@@ -11,7 +11,7 @@ import torch
 from graphscore import GraphGenerator
 from graphscore.errors import CheckpointError, SettingsError
 from graphscore.graphs import GraphBatch
-from graphscore.networks import AsDenoiser, EdgeDensity, LogOddsDenoiser
+from graphscore.networks import AsDenoiser, EdgeDensity, GuidedNetwork, LogOddsDenoiser
 from graphscore.sampling import HeunSettings, LangevinSettings, RenoisingSettings
 from graphscore.training.checkpoint import read_checkpoint
 
@@ -205,3 +205,59 @@ def test_the_chosen_sampler_is_kept_with_the_run(graphs, tmp_path):
     weights = after.network.state_dict()
     assert all(torch.equal(t, weights[name]) for name, t in before.network.state_dict().items())
     assert make().fit(graphs, run=run, resume=True).step == generator.step
+
+
+# ---------------------------------------------------------------------- guidance
+
+
+@pytest.fixture
+def weaker(graphs):
+    return make(network={**SMALL, "pair_width": 4}, steps=1, seed=3).fit(graphs)
+
+
+def log_odds(generator):
+    mask = torch.ones(1, 5, dtype=torch.bool)
+    return generator.network.log_odds(torch.full((1, 5, 5), 0.4), mask, torch.ones(1))
+
+
+def test_a_guided_model_goes_beyond_itself_and_can_be_kept(fitted, weaker, tmp_path):
+    guided = fitted.guided_by(weaker, weight=2.0, sigma_max=3.0)
+    own, other = log_odds(fitted), log_odds(weaker)
+    torch.testing.assert_close(log_odds(guided), own + 2 * (own - other))
+    guided.save(tmp_path / "model")
+    loaded = GraphGenerator.load(tmp_path / "model", device="cpu", show_progress=False)
+    assert loaded.settings == guided.settings
+    assert (loaded.settings.guide.weight, loaded.settings.guide.network.pair_width) == (2.0, 4)
+    assert loaded.step == fitted.step
+    assert torch.equal(log_odds(loaded), log_odds(guided))
+    for sampling in ({"sampler": "renoising", "steps": 3}, {"sampler": "langevin"}, None):
+        found = [edges(g.sample(4, seed=1, sampling=sampling)) for g in (loaded, guided)]
+        assert found[0] == found[1]
+
+
+def test_guidance_can_be_changed_when_sampling(fitted, weaker):
+    """A weight of 0 is the model alone; a new guide takes the place of the old one."""
+    guided = fitted.guided_by(weaker, weight=50.0)
+    plain = edges(fitted.sample(8, seed=2))
+    assert edges(guided.sample(8, seed=2)) != plain
+    assert edges(guided.sample(8, seed=2, guidance=0)) == plain
+    again = guided.guided_by(weaker, weight=1.0)
+    assert isinstance(again.network, GuidedNetwork)
+    assert again.network.network is fitted.network
+    with pytest.raises(SettingsError, match=r"no guide.*guided_by"):
+        fitted.sample(1, guidance=1.0)
+
+
+def test_guides_that_do_not_suit_are_refused(fitted, weaker, graphs):
+    with pytest.raises(SettingsError, match=r"has a guide itself"):
+        fitted.guided_by(fitted.guided_by(weaker))
+    with pytest.raises(SettingsError, match=r"trained on graphs \(4 graphs\).*\(3 graphs\)"):
+        fitted.guided_by(make().fit(graphs[:3]))
+    with pytest.raises(SettingsError, match=r"to denoise at every noise level"):
+        fitted.guided_by(make(network=EDP, sampling={}).fit(graphs))
+    narrow = make(denoising={"sigma_range": {"sigma_min": 0.3, "sigma_max": 1.0}}).fit(graphs)
+    with pytest.raises(SettingsError, match=r"sigma 0.15 to 4.*from 0.3 to 1.*sigma_min"):
+        fitted.guided_by(narrow)
+    assert fitted.guided_by(narrow, sigma_min=0.3, sigma_max=1.0)
+    with pytest.raises(SettingsError, match=r"not trained itself"):
+        GraphGenerator.from_settings(fitted.guided_by(weaker).settings).fit(graphs)

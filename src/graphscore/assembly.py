@@ -5,13 +5,21 @@ from __future__ import annotations
 import torch
 
 from graphscore.config import RunSettings
-from graphscore.networks import EDPGNN, AsDenoiser, DenoiserSettings, EdgeDensity, LogOddsDenoiser
+from graphscore.networks import (
+    EDPGNN,
+    AsDenoiser,
+    DenoiserSettings,
+    EdgeDensity,
+    GuidedNetwork,
+    LogOddsDenoiser,
+    LogOddsNetwork,
+)
 from graphscore.training import Denoising, Objective, ScoreMatching
 
 LEVELS = 8
 """Knots of an EDP-GNN's gains and biases where noise levels are a range instead of a ladder."""
 
-Network = EDPGNN | AsDenoiser | LogOddsDenoiser
+Network = EDPGNN | LogOddsNetwork
 
 
 def make_network(
@@ -29,6 +37,16 @@ def make_network(
     >>> type(make_network(RunSettings(), density=0.3, generator=generator)).__name__
     'EDPGNN'
     """
+    if settings.guide is not None:
+        both = [
+            make_network(
+                settings.replaced(network=chosen, guide=None), density=density, generator=generator
+            )
+            for chosen in (settings.network, settings.guide.network)
+        ]
+        # The settings of a run do not have a guide without this objective.
+        better, weaker = (network for network in both if isinstance(network, LogOddsNetwork))
+        return GuidedNetwork(better, weaker, settings.guide)
     network, denoising = settings.network, settings.denoising
     if isinstance(network, DenoiserSettings):
         return LogOddsDenoiser(network, density, generator=generator)

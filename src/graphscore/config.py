@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from graphscore.errors import SettingsError
-from graphscore.networks import DenoiserSettings, EDPGNNSettings
+from graphscore.networks import DenoiserSettings, EDPGNNSettings, GuidanceSettings
 from graphscore.noise import NoiseSettings
 from graphscore.sampling import (
     HeunSettings,
@@ -62,6 +62,12 @@ SamplingSettings = Annotated[
 ]
 
 
+class GuideSettings(GuidanceSettings):
+    """A weaker network that guides the network of a model, and how far."""
+
+    network: NetworkSettings
+
+
 class RunSettings(Settings):
     """Everything that decides what a run computes, apart from the graphs."""
 
@@ -73,6 +79,8 @@ class RunSettings(Settings):
     network: NetworkSettings = EDPGNNSettings()
     training: TrainingSettings = TrainingSettings()
     sampling: SamplingSettings = LangevinSettings()
+    guide: GuideSettings | None = None
+    """A model has one if it was put together from two, see `GraphGenerator.guided_by`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -91,6 +99,15 @@ class RunSettings(Settings):
             named = {"sampler": _sampling_tag(sampling), **sampling.model_dump(exclude_unset=True)}
             values = {**values, "sampling": named}
         return values
+
+    @model_validator(mode="after")
+    def _can_be_guided(self) -> Self:
+        if self.guide is not None and self.denoising is None:
+            raise ValueError(
+                "a guide wants networks that were trained to denoise at every noise level: use "
+                "network kind 'denoiser', or set [denoising]"
+            )
+        return self
 
     @model_validator(mode="after")
     def _sampler_suits(self) -> Self:

@@ -32,7 +32,7 @@ from graphscore.device import describe_device, resolve_device
 from graphscore.errors import GraphscoreError, OutputError, SettingsError
 from graphscore.graphs import GraphBatch, node_mask_of_sizes, prepare_graphs
 from graphscore.metrics import EvaluationResult, evaluate
-from graphscore.networks import EdgeDensity, LogOddsNetwork
+from graphscore.networks import EdgeDensity, GuidanceSettings, GuidedNetwork, LogOddsNetwork
 from graphscore.noise import NoiseSettings, ladder
 from graphscore.pretrained import pretrained_folder
 from graphscore.progress import Update, progress
@@ -50,6 +50,7 @@ from graphscore.seeding import torch_generator
 from graphscore.trained_model import (
     TrainedModel,
     check_continues,
+    guided_model,
     initial_network,
     origin_of,
     read_model,
@@ -166,6 +167,11 @@ class GraphGenerator:
             OutputError, CheckpointError: the run folder is taken, missing or damaged.
             TrainingError: the loss is not finite; the last checkpoint is kept.
         """
+        if self._given.guide is not None:
+            raise SettingsError(
+                "a guided model is put together from two trained ones and not trained itself. "
+                "Leave out the guide, train both, and use guided_by or `graphscore guide`."
+            )
         clean = prepare_graphs(graphs, source=source)
         data = GraphBatch.from_networkx(clean)
         # From what was given, and not from what suited the graphs of an earlier call.
@@ -286,6 +292,7 @@ class GraphGenerator:
         sizes: Sequence[int] | None = None,
         seed: int | None = None,
         sampling: SamplingSettings | Mapping[str, Any] | None = None,
+        guidance: float | None = None,
     ) -> list[nx.Graph[Any]]:
         """Generate graphs.
 
@@ -296,9 +303,10 @@ class GraphGenerator:
                 of calls is fixed by the generator's own seed.
             sampling: settings instead of the generator's, or a dictionary of those that differ;
                 with "sampler" in it, those of that sampler.
+            guidance: weight of the model's guide instead of the one it was given; 0 for none.
 
         Raises:
-            SettingsError: `number` or `sizes` make no sense.
+            SettingsError: `number` or `sizes` make no sense, or there is no guide.
             GraphscoreError: not trained yet, or the step size is too large for the model.
         """
         if number < 1:
@@ -320,6 +328,7 @@ class GraphGenerator:
         else:
             drawn = torch.tensor([int(size) for size in sizes])
         settings = self.sampler_settings(sampling)
+        network = self.network if guidance is None else self._reweighted(guidance)
         chunks = chunks_of_similar_size(drawn, PAIRS_PER_CHUNK.get(self.device.type, 100_000))
         graphs: dict[int, nx.Graph[Any]] = {}
         steps = settings.steps_in_all(self._ladder())
@@ -328,7 +337,7 @@ class GraphGenerator:
                 generator = torch_generator(seed, *stream, index, device=self.device)
                 before = index * steps
                 made = self._sample_chunk(
-                    drawn[chunk], settings, generator, partial(_advance, update, before)
+                    network, drawn[chunk], settings, generator, partial(_advance, update, before)
                 )
                 graphs |= dict(zip(chunk.tolist(), made))
         return [graphs[index] for index in range(number)]
@@ -360,8 +369,17 @@ class GraphGenerator:
         changed: RunSettings = self.settings.replaced(sampling=changes)
         return changed.sampling
 
+    def _reweighted(self, weight: float) -> Network:
+        if not isinstance(self.network, GuidedNetwork):
+            raise SettingsError(
+                "this model has no guide, so guidance has no meaning. Give it one with guided_by "
+                "or `graphscore guide`."
+            )
+        return self.network.with_weight(weight)
+
     def _sample_chunk(
         self,
+        network: Network,
         sizes: Tensor,
         settings: SamplingSettings,
         generator: torch.Generator,
@@ -370,15 +388,13 @@ class GraphGenerator:
         node_mask = node_mask_of_sizes(sizes).to(self.device)
         if isinstance(settings, LangevinSettings):
             levels = ladder(self._ladder(), device=self.device)
-            sampler = choose_sampler(
-                self.network, nodes=node_mask.shape[1], accelerate=self.accelerate
-            )
+            sampler = choose_sampler(network, nodes=node_mask.shape[1], accelerate=self.accelerate)
             result = sampler.sample(
                 node_mask, levels, settings, generator=generator, on_step=on_step
             )
         else:
             # The settings of a run do not have these samplers without this objective.
-            network, denoising = self.network, self.settings.denoising
+            denoising = self.settings.denoising
             assert isinstance(network, LogOddsNetwork)
             assert denoising is not None
             result = sample_denoiser(
@@ -392,6 +408,41 @@ class GraphGenerator:
             )
         adj = quantise(result.adj, node_mask, settings.threshold)
         return GraphBatch(adj, node_mask).to("cpu").to_networkx()
+
+    def guided_by(
+        self,
+        guide: GraphGenerator,
+        *,
+        weight: float = 1.0,
+        sigma_min: float | None = None,
+        sigma_max: float | None = None,
+    ) -> Self:
+        """Return a generator that goes beyond this one, away from what a weaker one would say.
+
+        Samples come nearer to what all training graphs have in common, at the cost of variety,
+        and every network call takes one of the guide's too. See `networks.GuidedNetwork`.
+
+        Args:
+            guide: trained on the same graphs, with a smaller network or for a shorter time.
+            weight: how far beyond; 0 is without guidance.
+            sigma_min, sigma_max: noise levels between which the guide is asked; all if not given.
+
+        Raises:
+            GraphscoreError: one of the two is not trained yet.
+            SettingsError: the two do not suit each other; the message says why.
+        """
+        guidance = GuidanceSettings(weight=weight, sigma_min=sigma_min, sigma_max=sigma_max)
+        own, weaker = ((one.settings, one._trained()) for one in (self, guide))
+        settings, model = guided_model(own, weaker, guidance)
+        made = type(self).from_settings(
+            settings,
+            device=str(self.device),
+            accelerate=self.accelerate,
+            show_progress=self.show_progress,
+        )
+        model.network.to(made.device).eval()
+        made._model = model
+        return made
 
     def select_sampling(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from graphscore.assembly import Network, make_network
-from graphscore.config import RunSettings, changed_settings
-from graphscore.errors import CheckpointError
+from graphscore.config import GuideSettings, RunSettings, changed_settings
+from graphscore.errors import CheckpointError, SettingsError
 from graphscore.graphs import GraphBatch
-from graphscore.networks import EdgeDensity
+from graphscore.networks import EdgeDensity, GuidanceSettings, GuidedNetwork, LogOddsNetwork
 from graphscore.sampling import SizeDistribution
 from graphscore.seeding import torch_generator
 from graphscore.training.checkpoint import read_checkpoint
@@ -90,6 +90,55 @@ def read_model(path: Path) -> tuple[RunSettings, TrainedModel]:
     sizes = SizeDistribution({int(size): count for size, count in document["sizes"].items()})
     origin, step = document["training_graphs"], document["step"]
     return settings, TrainedModel(network, sizes, origin, step, document["seconds"])
+
+
+def guided_model(
+    better: tuple[RunSettings, TrainedModel],
+    weaker: tuple[RunSettings, TrainedModel],
+    guidance: GuidanceSettings,
+) -> tuple[RunSettings, TrainedModel]:
+    """Put a model and its guide together.
+
+    The model's step is that of the better one, its seconds are those of both.
+
+    Raises:
+        SettingsError: one of them cannot denoise, the guide is guided itself, it was trained on
+            other graphs, or not at all noise levels at which it is to guide.
+    """
+    (settings, model), (of_guide, guide) = better, weaker
+    network = model.network.network if isinstance(model.network, GuidedNetwork) else model.network
+    if settings.denoising is None or of_guide.denoising is None:
+        raise SettingsError(
+            "guidance wants two models that were trained to denoise at every noise level; train "
+            "both with network kind 'denoiser', or with [denoising] set."
+        )
+    assert isinstance(network, LogOddsNetwork)
+    assert isinstance(guide.network, LogOddsNetwork)
+    if isinstance(guide.network, GuidedNetwork):
+        raise SettingsError("the guide has a guide itself; give the model that it was made from.")
+    if model.origin["sha256"] != guide.origin["sha256"]:
+        raise SettingsError(
+            f"the model was trained on {model.origin['source']} ({model.origin['graphs']} graphs) "
+            f"and its guide on {guide.origin['source']} ({guide.origin['graphs']} graphs). Train "
+            "both on the same graphs in the same order."
+        )
+    trained, known = settings.denoising.sigma_range, of_guide.denoising.sigma_range
+    low, high = guidance.limits
+    low, high = max(low, trained.sigma_min), min(high, trained.sigma_max)
+    if not known.sigma_min <= low < high <= known.sigma_max:
+        raise SettingsError(
+            f"guidance from sigma {low:g} to {high:g}, but the guide was trained from "
+            f"{known.sigma_min:g} to {known.sigma_max:g} and the model from {trained.sigma_min:g} "
+            f"to {trained.sigma_max:g}. Give sigma_min and sigma_max within both."
+        )
+    values = guidance.model_dump(include=set(GuidanceSettings.model_fields))
+    described = GuideSettings(network=of_guide.network.model_dump(), **values)
+    joined = replace(
+        model,
+        network=GuidedNetwork(network, guide.network, described),
+        seconds=model.seconds + guide.seconds,
+    )
+    return settings.replaced(guide=described.model_dump()), joined
 
 
 def origin_of(data: GraphBatch, source: str) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import networkx as nx
 import pytest
 import torch
 from torch._dynamo.backends.common import aot_autograd
-from torch._inductor import config
 
 from graphscore.acceleration import captured_trainer, denoising
 from graphscore.acceleration.captured_trainer import CapturedTrainer
@@ -59,16 +58,6 @@ def test_compiled_blocks_are_the_blocks_and_plain_again_afterwards(make_denoiser
         found = gradient(network)
     assert all(block._compiled_call_impl is None for block in network.blocks)
     torch.testing.assert_close(found, gradient(plain), rtol=1e-4, atol=1e-5)
-
-
-def test_a_fusion_with_wrong_gradients_is_off_while_blocks_are_compiled(make_denoiser):
-    settings = config.triton
-    if not hasattr(settings, "mix_order_reduction"):
-        pytest.skip("this torch does not have it yet")
-    before = settings.mix_order_reduction
-    with config.patch({"triton.mix_order_reduction": True}), compiled(make_denoiser().blocks):
-        assert not settings.mix_order_reduction
-    assert settings.mix_order_reduction == before
 
 
 def test_more_shapes_are_compiled_than_a_compiler_takes_by_itself(make_denoiser, monkeypatch):

@@ -223,15 +223,15 @@ def test_recorded_groups_are_the_plain_groups(make_denoiser, monkeypatch, compil
 
 
 @pytest.mark.parametrize("nodes", [28, 48, 52, 64])
-def test_compiled_gradients_of_a_single_graph_are_the_plain_ones(make_denoiser, nodes):
-    """Where they are, training may compile a graph that is computed alone too."""
+def test_compiled_gradients_are_the_plain_ones(make_denoiser, nodes):
+    """Of two graphs; those of a single one are wrong on torch 2.11, which is never compiled."""
     network = make_denoiser().cuda()
-    mask = torch.ones(1, nodes, dtype=torch.bool, device="cuda")
+    mask = torch.ones(2, nodes, dtype=torch.bool, device="cuda")
     adj = symmetric_noise(mask, generator=torch_generator(0, "noise", device="cuda"))
 
     def gradients():
         network.zero_grad()
-        network.log_odds(adj, mask, torch.ones(1, device="cuda")).square().sum().backward()
+        network.log_odds(adj, mask, torch.ones(2, device="cuda")).square().sum().backward()
         return [p.grad.clone() for p in network.parameters() if p.grad is not None]
 
     expected = gradients()

@@ -19,6 +19,8 @@ from graphscore.networks import (
     AsDenoiser,
     DenoiserSettings,
     EDPGNNSettings,
+    GuidanceSettings,
+    GuidedNetwork,
     LogOddsDenoiser,
 )
 
@@ -37,6 +39,11 @@ def denoiser(**changes):
 
 def as_denoiser(settings, *, generator):
     return AsDenoiser(EDPGNN(settings, LADDER, generator=generator), 0.3)
+
+
+def guided(*, generator):
+    both = (denoiser(**shape)(generator=generator) for shape in ({}, {"blocks": 1}))
+    return GuidedNetwork(*both, GuidanceSettings(weight=2.0, sigma_max=1.0))
 
 
 paper, released, ablation = EDPGNNSettings, EDPGNNSettings.released, EDPGNNSettings.ablation
@@ -68,6 +75,7 @@ NETWORKS = {
     "denoiser-node-features": denoiser(node_feat_dim=3, walk_steps=0),
     "denoiser-bare": denoiser(product_width=0, walk_steps=1, closed_form=False),
     "denoiser-smallest": denoiser(blocks=1, pair_width=2, node_width=1, product_width=1),
+    "guided": guided,
     "edp-gnn-as-denoiser": partial(as_denoiser, paper(node_feat_dim=2, **small)),
 }
 SHARES_STATISTICS = {"released", "released-fixed-adjacency", "released-node-features", "batch-norm"}

@@ -64,12 +64,12 @@ class CapturedTrainer(Trainer):
         if len(groups) > 1 and self._bucketing and not self._pieces.couples_graphs:
             self._order, self._shape = strata, groups
         pairs = sum(len(group) * group.nodes**2 for group in self._shape)
-        self._to_compile: nn.ModuleList | None = None
+        self._to_compile: list[nn.Module] = []
         long = pairs * self.settings.steps >= WORTHWHILE
         # Compiled gradients of a single graph are wrong on torch 2.11.
         several = all(len(group) > 1 for group in self._shape)
         if isinstance(self.network, LogOddsDenoiser) and long and several:
-            self._to_compile = self.network.blocks
+            self._to_compile = self.network.blocks_to_compile
 
     def _train_step(self) -> Tensor:
         if not self._records or self._pieces.cut(self._shape) != self._shape:
@@ -105,7 +105,7 @@ class CapturedTrainer(Trainer):
         if is_out_of_memory(error):
             self._pieces.shrink(self._shape)
         elif self._to_compile:
-            self._to_compile = None
+            self._to_compile = []
             notify(f"blocks cannot be compiled here, so training is slower ({short(error)}).")
             return self._recorded()
         else:

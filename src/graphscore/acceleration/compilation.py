@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from torch import nn
@@ -13,7 +13,7 @@ after which it leaves them as they are with a line in the log: as many as one tr
 
 
 @contextmanager
-def compiled(blocks: nn.ModuleList, *, dynamic: bool | None = None) -> Iterator[None]:
+def compiled(blocks: Sequence[nn.Module], *, dynamic: bool | None = None) -> Iterator[None]:
     """Let the blocks run compiled, and as they are again afterwards.
 
     They are compiled one by one at their first call, and since they only differ in their weights,
@@ -27,7 +27,7 @@ def compiled(blocks: nn.ModuleList, *, dynamic: bool | None = None) -> Iterator[
     try:
         for block in blocks:
             block.compile(dynamic=dynamic)
-        with _compiler_settings():
+        with _for_many_shapes():
             yield
     finally:
         for block in blocks:
@@ -35,20 +35,10 @@ def compiled(blocks: nn.ModuleList, *, dynamic: bool | None = None) -> Iterator[
 
 
 @contextmanager
-def _compiler_settings() -> Iterator[None]:
-    """Let the compiler see many shapes, and without a fusion that gives wrong gradients.
+def _for_many_shapes() -> Iterator[None]:
+    # Slow to import, so not before it is needed.
+    from torch._dynamo import config
 
-    From torch 2.10 on, sums over rows and over columns of the same matrix can share a kernel. By
-    pytorch issue 193061 the gradients of gains and shifts, which in a batch of one graph are such
-    sums over columns, then come out wrong without a notice. Such gradients were seen here too, with
-    one graph of 48 or 52 nodes on torch 2.11.
-    """
-    # Slow to import, so not before they are needed.
-    from torch._dynamo import config as tracing
-    from torch._inductor import config as lowering
-
-    fusion = {"triton.mix_order_reduction": False}
-    known = fusion if hasattr(lowering.triton, "mix_order_reduction") else {}
     # Its name before torch 2.7, by which later versions know it too.
-    with tracing.patch({"cache_size_limit": MOST_SHAPES}), lowering.patch(known):
+    with config.patch({"cache_size_limit": MOST_SHAPES}):
         yield

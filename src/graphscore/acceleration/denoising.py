@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from graphscore.acceleration.alignment import aligned
 from graphscore.acceleration.capture import captured
 from graphscore.acceleration.compilation import compiled
 from graphscore.acceleration.notices import notify, short
-from graphscore.networks import LogOddsDenoiser, LogOddsNetwork
+from graphscore.networks import LogOddsNetwork
 from graphscore.noise import SigmaRange
 from graphscore.sampling import HeunSettings, RenoisingSettings, SamplingResult, heun, renoise
 from graphscore.sampling.denoising import Denoise
@@ -62,10 +62,7 @@ def recorded_denoiser(network: LogOddsNetwork, node_mask: Tensor, *, compiles: b
     Args:
         compiles: compile blocks for the recording, if the network has any.
     """
-    denoise = _halved(network)
-    if compiles and isinstance(network, LogOddsDenoiser):
-        return _recorded(denoise, node_mask, network)
-    return _recorded(denoise, node_mask)
+    return _recorded(_halved(network), node_mask, network.blocks_to_compile if compiles else [])
 
 
 def _halved(network: LogOddsNetwork) -> Denoise:
@@ -76,9 +73,7 @@ def _halved(network: LogOddsNetwork) -> Denoise:
     return denoise
 
 
-def _recorded(
-    denoise: Denoise, node_mask: Tensor, to_compile: LogOddsDenoiser | None = None
-) -> Denoise:
+def _recorded(denoise: Denoise, node_mask: Tensor, to_compile: Sequence[nn.Module]) -> Denoise:
     """Return the same function for this mask as a recording, which is made at the first call."""
     nodes = node_mask.shape[1]
     extra = aligned(nodes) - nodes
@@ -97,9 +92,9 @@ def _recorded(
         return captured(step, generator=torch.Generator(adj.device), undo=lambda: None)
 
     def first_replay(adj: Tensor, sigma: Tensor) -> Callable[[], None]:
-        if to_compile is not None:
+        if to_compile:
             try:
-                with compiled(to_compile.blocks):
+                with compiled(to_compile):
                     return record(adj, sigma)
             # Compilers raise exceptions of many kinds, none of them the user's concern.
             except Exception as error:

@@ -14,6 +14,7 @@ from graphscore.cli import datasets
 from graphscore.cli.bench import bench
 from graphscore.cli.demo import demo
 from graphscore.cli.evaluate import evaluate
+from graphscore.cli.guide import guide
 from graphscore.cli.info import info
 from graphscore.cli.reproduce import reproduce
 from graphscore.cli.sample import sample
@@ -27,7 +28,7 @@ app = App(
     version=__version__,
     help_format="plaintext",
 )
-for command in (train, sample, evaluate, demo, info, bench, reproduce):
+for command in (train, sample, guide, evaluate, demo, info, bench, reproduce):
     app.command(command)
 app.command(datasets.app)
 

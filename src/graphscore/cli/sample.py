@@ -30,6 +30,7 @@ def sample(
     noise_scale: float | None = None,
     steps_per_level: int | None = None,
     threshold: float | None = None,
+    guidance: float | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Generate graphs with the model in the folder RUN, or with one that comes with the package.
@@ -72,6 +73,8 @@ def sample(
         Langevin steps at each noise level other than the model's.
     threshold
         Entries above it become edges.
+    guidance
+        Weight of the model's guide other than the model's; 0 for none.
     json
         Print the result as JSON.
     """
@@ -107,7 +110,9 @@ def sample(
     chosen = generator.settings.seed if seed is None else seed
     started = time.perf_counter()
     sizes = None if nodes is None else [nodes] * number
-    graphs = generator.sample(number, sizes=sizes, seed=chosen, sampling=settings)
+    guide = generator.settings.guide
+    weight = guide.weight if guide and guidance is None else guidance
+    graphs = generator.sample(number, sizes=sizes, seed=chosen, sampling=settings, guidance=weight)
     seconds = time.perf_counter() - started
     write_graphs(target, graphs, format=format)
     if picture is not None:
@@ -120,6 +125,7 @@ def sample(
         "seconds": seconds,
         "device": str(generator.device),
         "sampling": settings.model_dump(),
+        "guidance": weight,
     }
     if json:
         print_json(record)

@@ -18,12 +18,14 @@ import networkx as nx
 from graphscore.datasets import Dataset, load_dataset
 from graphscore.experiments.context import Context, Record
 from graphscore.experiments.frontier_plans import (
+    GUIDES,
     LANGEVIN,
     LEARNING,
     SETS,
     TRUTH,
     Plan,
     better_is_smaller,
+    guide_plan,
     langevin_plan,
     marks,
     measured,
@@ -77,6 +79,7 @@ def settings(context: Context) -> Record:
         "plans": {name: plan_of(context, name).described() for name in names},
         "calls": CALLS,
         "langevin": {n: langevin_plan(context, n).described() for n in names if n in LANGEVIN},
+        "guides": {n: guide_plan(context, n).described() for n in names if n in GUIDES},
     }
 
 
@@ -93,6 +96,8 @@ def part_settings(context: Context, key: str) -> Record:
     if which == "calls":
         decided["calls"] = CALLS
         decided["start"] = START
+    if which in ("verdict", "calls") and name in GUIDES:
+        decided["guide"] = guide_plan(context, name).described()
     if which == "langevin":
         decided["langevin"] = langevin_plan(context, name).described()
     return decided
@@ -126,9 +131,9 @@ def compute(context: Context, key: str) -> Record:
         "loss": last["loss"],
     }
     if which == "verdict":
-        return {**record, **_verdict(generator, data, plan)}
+        return {**record, **_verdict(context, generator, data, plan)}
     if which == "calls":
-        return {**record, "curve": _against_calls(generator, data, plan)}
+        return {**record, "curve": _against_calls(context, generator, data, plan)}
     return {**record, **judge(generator, data, plan, "val", number=plan.moment_samples)}
 
 
@@ -211,40 +216,96 @@ def _chosen(
     return selection, records[selection.best]
 
 
-def _verdict(generator: GraphGenerator, data: Dataset, plan: Plan) -> Record:
-    """Choose the sampler on validation graphs, then look at the test graphs once."""
-    selection, _ = _chosen(generator, data, plan, candidates(plan))
+def _guided(
+    context: Context, generator: GraphGenerator, data: Dataset, plan: Plan
+) -> list[GraphGenerator]:
+    """Train the guide of a set, if it has one; return the generator with it for each weight."""
+    name = data.info.name
+    if name not in GUIDES:
+        return []
+    guide = guide_plan(context, name)
+    weaker = context.fit(
+        f"{name}_guide",
+        data.train,
+        source=name,
+        seed=SEED,
+        network=guide.network,
+        denoising=plan.denoising,
+        training={**LEARNING, **plan.training, "steps": guide.steps(plan)},
+        sampling=usual_sampler(plan.calls),
+    )
+    levels = {"sigma_min": guide.sigma_min, "sigma_max": guide.sigma_max}
+    return [generator.guided_by(weaker, weight=weight, **levels) for weight in guide.weights]
+
+
+def _verdict(context: Context, generator: GraphGenerator, data: Dataset, plan: Plan) -> Record:
+    """Choose sampler and guidance on validation graphs, then look at the test graphs once."""
+    name = data.info.name
+    found = [(generator, _chosen(generator, data, plan, candidates(plan))[0])]
+    for guided in _guided(context, generator, data, plan):
+        samplers = guide_plan(context, name).samplers
+        found.append((guided, _chosen(guided, data, plan, samplers)[0]))
+    chosen, selection = min(found, key=lambda one: one[1].distance)
     assert not isinstance(selection.best, LangevinSettings)  # none of the candidates is
-    return {
+    record: Record = {
         "graphs": {"train": len(data.train), "val": len(data.val), "test": len(data.test)},
-        "parameters": sum(p.numel() for p in generator.network.parameters()),
+        "parameters": sum(p.numel() for p in chosen.network.parameters()),
         "sampling": selection.best.model_dump(mode="json"),
         "network_calls": selection.best.network_calls,
         "trials": [
-            {"sampling": tried.model_dump(mode="json"), "distance": value}
-            for tried, value in selection.trials
+            {"sampling": tried.model_dump(mode="json"), "distance": value, **_guidance(one)}
+            for one, of_one in found
+            for tried, value in of_one.trials
         ],
-        **judge(generator, data, plan, "test", selection.best),
+        **_guidance(chosen),
     }
+    if chosen is not generator:
+        record["network_calls"] *= 2
+        of_guide = RunFolder(context.run_folder(f"{name}_guide")).records()[-1]
+        record["guide_seconds"] = of_guide["seconds"]
+    return {**record, **judge(chosen, data, plan, "test", selection.best)}
 
 
-def _against_calls(generator: GraphGenerator, data: Dataset, plan: Plan) -> list[Record]:
-    """Quality, on validation graphs, of some samplers in different numbers of network calls."""
+def _guidance(generator: GraphGenerator) -> Record:
+    guide = generator.settings.guide
+    return {} if guide is None else {"guidance": guide.model_dump(mode="json")}
+
+
+def _against_calls(
+    context: Context, generator: GraphGenerator, data: Dataset, plan: Plan
+) -> list[Record]:
+    """Quality, on validation graphs, of some samplers in different numbers of network calls.
+
+    Where a set has a guide, its second weight and first sampler show what guidance brings.
+    """
     points = []
+    guided = _guided(context, generator, data, plan)[1:2]
     for calls in CALLS:
         if calls > 2 * plan.calls:
             continue
         usual = usual_sampler(calls)
         late = RenoisingSettings(steps=calls, sigma_max=START)
         late_heun = usual.replaced(churn=usual.churn / 4, sigma_max=START)
-        for label, sampler in (("heun", usual), ("late", late), ("late-heun", late_heun)):
-            record = judge(generator, data, plan, "val", sampler, number=plan.trial_samples)
+        tried = [
+            ("heun", generator, usual),
+            ("late", generator, late),
+            ("late-heun", generator, late_heun),
+        ]
+        for one in guided:
+            sampler = guide_plan(context, data.info.name).samplers[0]
+            # A step of re-noising takes a call of both networks, one of Heun's method two.
+            steps = calls // 2 if isinstance(sampler, RenoisingSettings) else calls // 4
+            tried.append(("guided", one, sampler.replaced(steps=steps)))
+        for label, one, sampler in tried:
+            number = plan.moment_samples or plan.trial_samples
+            record = judge(one, data, plan, "val", sampler, number=number)
             points.append(
                 {
                     "sampler": label,
-                    "calls": sampler.network_calls,
+                    "calls": sampler.network_calls * (1 if one is generator else 2),
                     "value": measured(record, plan.measure),
                     "sampling": sampler.model_dump(mode="json"),
+                    **_guidance(one),
                 }
             )
     return points

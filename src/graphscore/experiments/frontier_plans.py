@@ -12,6 +12,7 @@ import networkx as nx
 from graphscore.datasets import sample_community, sample_planar, sample_sbm, sample_tree
 from graphscore.experiments.context import Context, Record
 from graphscore.noise import SigmaRange
+from graphscore.sampling import HeunSettings, RenoisingSettings
 
 MARKS = (1 / 16, 1 / 4, 1 / 2)
 """Moments of a training at which its quality is measured, as shares of its steps."""
@@ -64,7 +65,8 @@ class Plan:
         target: what to reach.
         published: the best that others report, in words.
         denoising: settings of the objective that differ from the defaults.
-        moment_samples: graphs drawn at moments of the training; as many as for the verdict if None.
+        moment_samples: graphs drawn at moments of the training, and against network calls, where
+            not as many as for the verdict and for trials.
     """
 
     network: Mapping[str, Any]
@@ -201,6 +203,57 @@ LANGEVIN = {
     ),
 }
 
+
+@dataclass(frozen=True)
+class GuidePlan:
+    """How a set's guide is trained, and how it guides.
+
+    Attributes:
+        samplers: tried with every weight; a step takes a call of both networks.
+        weights: of the guide, tried on validation graphs.
+        sigma_min, sigma_max: noise levels between which it guides.
+        network: settings of the guide.
+        share: of the set's training steps.
+    """
+
+    samplers: tuple[HeunSettings | RenoisingSettings, ...]
+    weights: tuple[float, ...] = (1.0, 2.0, 3.0)
+    sigma_min: float | None = None
+    sigma_max: float | None = None
+    network: Mapping[str, Any] = field(
+        default_factory=lambda: {
+            "kind": "denoiser",
+            "blocks": 4,
+            "pair_width": 32,
+            "node_width": 16,
+            "product_width": 16,
+            "conditioning_width": 16,
+        }
+    )
+    share: float = 1 / 8
+
+    def steps(self, plan: Plan) -> int:
+        """Steps of the guide's training."""
+        return max(1, int(plan.training["steps"] * self.share))
+
+    def described(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        samplers = [sampler.model_dump(mode="json") for sampler in self.samplers]
+        return {**asdict(replace(self, samplers=())), "samplers": samplers}
+
+
+_BRIDGE = RenoisingSettings(steps=128, noise="bridge")
+_FRESH = RenoisingSettings(steps=128)
+_HEUN = HeunSettings(steps=64, churn=6.4)
+GUIDES = {
+    "tree-spectre": GuidePlan((_HEUN, _HEUN.replaced(sigma_max=0.5), _BRIDGE)),
+    # The noise levels at which blocks take shape.
+    "sbm-spectre": GuidePlan(
+        (_BRIDGE.replaced(sigma_max=1.0), _FRESH), sigma_min=0.35, sigma_max=0.9
+    ),
+    "grid": GuidePlan(tuple(s.replaced(sigma_max=0.5) for s in (_FRESH, _BRIDGE, _HEUN))),
+}
+
 SETS = {
     "full": tuple(PLANS),
     "quick": ("community-small-released", "lobster"),
@@ -239,6 +292,19 @@ def langevin_plan(context: Context, name: str) -> LangevinPlan:
         lengths=plan.lengths[: 1 if scale.name == "tiny" else 4],
         step_sizes=plan.step_sizes[-2:],
         noise_scales=(1.0,),
+    )
+
+
+def guide_plan(context: Context, name: str) -> GuidePlan:
+    """How the guide of a set is trained and used at the scale of the context."""
+    plan, scale = GUIDES[name], context.sizes
+    if scale.name == "full":
+        return plan
+    return replace(
+        plan,
+        network=plan_of(context, name).network,
+        samplers=tuple(sampler.replaced(steps=2) for sampler in plan.samplers[:1]),
+        weights=plan.weights[:2],
     )
 
 

@@ -22,6 +22,7 @@ LABELS = {
     "heun": "Heun",
     "late": "re-noising, late start",
     "late-heun": "Heun, late start",
+    "guided": "guided",
     "langevin": "EDP-GNN, Langevin",
 }
 """Names of curves."""
@@ -59,14 +60,19 @@ def _bars(record: Record) -> Table:
                 text_of(result["value"], measure),
                 text_of(result["target"], measure),
                 "yes" if result["reached"] else "no",
-                f"{verdict['sampling']['sampler']}, {verdict['network_calls']} calls",
+                _sampler(verdict),
                 f"{verdict['parameters']}",
-                f"{verdict['training_seconds']:.0f} s",
+                f"{verdict['training_seconds'] + verdict.get('guide_seconds', 0):.0f} s",
                 result["published"],
             ]
         )
     columns = ["set", "measure", "measured", "to reach", "reached", "sampler", "parameters"]
     return Table("Verdicts", [*columns, "training", "published"], rows, text=2)
+
+
+def _sampler(verdict: Record) -> str:
+    guided = f", guided by {verdict['guidance']['weight']:g}" if "guidance" in verdict else ""
+    return f"{verdict['sampling']['sampler']}{guided}, {verdict['network_calls']} calls"
 
 
 def _details(record: Record) -> Table:

@@ -3,6 +3,7 @@
 from graphscore.networks.denoiser import DenoiserSettings, LogOddsDenoiser
 from graphscore.networks.edge_density import EdgeDensity
 from graphscore.networks.edp_gnn import EDPGNN, EDPGNNSettings
+from graphscore.networks.guided import GuidanceSettings, GuidedNetwork
 from graphscore.networks.log_odds import AsDenoiser, LogOddsNetwork
 
 __all__ = [
@@ -11,6 +12,8 @@ __all__ = [
     "DenoiserSettings",
     "EDPGNNSettings",
     "EdgeDensity",
+    "GuidanceSettings",
+    "GuidedNetwork",
     "LogOddsDenoiser",
     "LogOddsNetwork",
 ]

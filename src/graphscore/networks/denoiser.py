@@ -286,6 +286,11 @@ class LogOddsDenoiser(LogOddsNetwork):
         )
         self.out = linear(width, 1, generator=generator, gain=0)
 
+    @property
+    def blocks_to_compile(self) -> list[nn.Module]:
+        """All blocks."""
+        return [*self.blocks]
+
     def correction(
         self, adj: Tensor, node_mask: Tensor, sigma: Tensor, node_feat: Tensor | None
     ) -> Tensor:

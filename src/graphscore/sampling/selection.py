@@ -33,6 +33,11 @@ class Selection:
     best: SamplerSettings
     trials: list[tuple[SamplerSettings, float]]
 
+    @property
+    def distance(self) -> float:
+        """The smallest distance."""
+        return min(distance for _, distance in self.trials)
+
 
 def langevin_grid(
     base: LangevinSettings | None = None,
