@@ -217,3 +217,61 @@ def test_wrong_validation_graphs_cost_no_training(place, call):
     assert outcome.code == 2
     assert "none.g6" in outcome.err
     assert not (place / "new").exists()
+
+
+DENOISER = """
+[network]
+kind = "denoiser"
+blocks = 1
+pair_width = 4
+node_width = 4
+product_width = 2
+
+[sampling]
+sampler = "heun"
+steps = 2
+"""
+
+
+@pytest.fixture
+def two_models(place, call):
+    """`better` and `weaker`, trained on the same graphs."""
+    (place / "denoiser.toml").write_text(DENOISER)
+    for name, steps in (("better", 3), ("weaker", 1)):
+        options = ("--config", "denoiser.toml", "--steps", steps)
+        assert call("train", "graphs.g6", "--out", name, *options).code == 0
+
+
+@pytest.mark.usefixtures("two_models")
+def test_two_models_become_a_guided_one(place, call):
+    guided = call("guide", "better", "weaker", "--out", "guided", "--weight", 2, "--json")
+    record = json.loads(guided.out)
+    assert guided.code == 0
+    assert record["settings"]["guide"]["weight"] == 2
+    assert record["finished"]
+    assert "weight 2" in call("info", "guided").out
+    sampled = call("sample", "guided", "-n", 2, "--json")
+    assert json.loads(sampled.out)["guidance"] == 2
+    assert call("sample", "guided", "-n", 3, "--guidance", 0, "--seed", 4).code == 0
+    assert call("sample", "better", "-n", 3, "--seed", 4).code == 0
+    alone, plain = (read_graphs(place / name / "samples.g6") for name in ("guided", "better"))
+    assert _structure(alone) == _structure(plain)
+
+
+@pytest.mark.usefixtures("two_models")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("guide", "better", "run", "--out", "new"), ["to denoise at every noise level"]),
+        (("guide", "better", "nowhere", "--out", "new"), ["nowhere", "no checkpoint"]),
+        (("guide", "better", "weaker", "--out", "run"), ["run: exists already"]),
+        (("guide", "better", "weaker", "--out", "new", "--weight", -1), ["weight", "-1"]),
+        (("guide", "better", "weaker", "-o", "new", "--sigma-min", 9), ["9", "0.15 to 4"]),
+        (("sample", "better", "--guidance", 1), ["no guide", "graphscore guide"]),
+    ],
+)
+def test_guides_that_make_no_sense(place, call, arguments, words):
+    outcome = call(*arguments)
+    assert outcome.code == 2
+    assert all(word in outcome.err for word in words)
+    assert not (place / "new").exists()
