@@ -24,7 +24,14 @@ from graphscore.acceleration.compilation import compiled
 from graphscore.acceleration.fused import fused_langevin
 from graphscore.errors import SamplingError
 from graphscore.graphs import GraphBatch, node_mask_of_sizes, pair_mask
-from graphscore.networks import EDPGNN, DenoiserSettings, EDPGNNSettings, LogOddsDenoiser
+from graphscore.networks import (
+    EDPGNN,
+    DenoiserSettings,
+    EDPGNNSettings,
+    GuidanceSettings,
+    GuidedNetwork,
+    LogOddsDenoiser,
+)
 from graphscore.noise import SigmaRange, symmetric_noise
 from graphscore.sampling import (
     HeunSettings,
@@ -261,12 +268,18 @@ def test_compiled_gradients_of_large_graphs_are_those_of_the_plain_step(monkeypa
 @pytest.mark.parametrize("compiles", [False, True])
 @pytest.mark.parametrize("largest", [20, 60])
 @pytest.mark.parametrize("settings", [HeunSettings(steps=8, churn=3.2), RenoisingSettings(steps=8)])
+@pytest.mark.parametrize("guided", [False, True])
 def test_recorded_denoiser_samples_as_the_plain_one(
-    make_denoiser, settings, largest, compiles, monkeypatch
+    make_denoiser, settings, largest, compiles, guided, monkeypatch
 ):
     """With the same noise; half precision changes little but here and there an edge."""
     monkeypatch.setattr(denoising, "WORTHWHILE", 0.0 if compiles else math.inf)
-    network = make_denoiser().cuda().eval()
+    network = make_denoiser()
+    if guided:
+        settings_of_guide = DenoiserSettings(blocks=1, pair_width=8, node_width=4)
+        guide = LogOddsDenoiser(settings_of_guide, 0.4, generator=torch_generator(1, "weights"))
+        network = GuidedNetwork(network, guide, GuidanceSettings(weight=2.0, sigma_max=1.0))
+    network = network.cuda().eval()
     node_mask = node_mask_of_sizes(torch.tensor([largest, 5, 1, 17])).cuda()
 
     def sample(seed=3, fast=True):
