@@ -21,8 +21,7 @@ def test_every_set_has_its_verdict_and_its_curves(record):
         assert result["value"] == measured(result["verdict"], result["measure"])
         samplers = [point["sampler"] for point in result["against_calls"]]
         langevin = result["dataset"] == "community-small-released"
-        labels = ["heun", "late", "late-heun", *(["guided"] if not langevin else [])]
-        assert samplers == labels * 2 + ["langevin"] * langevin
+        assert samplers == ["heun", "late", "late-heun"] * 2 + ["langevin"] * langevin
         # The last one is the end, by the sampler that the others are measured with.
         assert [m["step"] for m in result["against_training"]] == [1, 2]
         end = usual_sampler(8)

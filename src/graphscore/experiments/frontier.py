@@ -2,9 +2,9 @@
 
 The parts of a set share one training and belong together in their order: its quality at some
 moments of the training, the verdict with the sampler that validation graphs chose, and its quality
-against the number of network calls. Some sets have two more: what fresh graphs of the true
-generator are measured at, and a training of the paper's EDP-GNN, with annealed Langevin dynamics
-measured in the same way. Test graphs are seen by verdicts, and by the fresh graphs, only.
+against the number of network calls. Some sets have more: a verdict with a guide, what fresh graphs
+of the true generator are measured at, and a training of the paper's EDP-GNN, with annealed Langevin
+dynamics measured in the same way. Test graphs are seen by verdicts, and by the fresh graphs, only.
 """
 
 from __future__ import annotations
@@ -64,6 +64,8 @@ def keys(context: Context) -> list[str]:
     for name in SETS[context.sizes.name]:
         moments = [f"{name}_at{step}" for step in marks(plan_of(context, name))]
         found += [*moments, f"{name}_verdict", f"{name}_calls"]
+        if name in GUIDES:
+            found.append(f"{name}_guided")
         if name in TRUTH:
             found.append(f"{name}_truth")
         if name in LANGEVIN:
@@ -78,8 +80,8 @@ def settings(context: Context) -> Record:
         "learning": LEARNING,
         "plans": {name: plan_of(context, name).described() for name in names},
         "calls": CALLS,
-        "langevin": {n: langevin_plan(context, n).described() for n in names if n in LANGEVIN},
         "guides": {n: guide_plan(context, n).described() for n in names if n in GUIDES},
+        "langevin": {n: langevin_plan(context, n).described() for n in names if n in LANGEVIN},
     }
 
 
@@ -92,11 +94,12 @@ def part_settings(context: Context, key: str) -> Record:
         del decided["plan"]["trial_samples"]
     if which == "verdict":
         decided["candidates"] = [tried.model_dump(mode="json") for tried in candidates(plan)]
+    if which in ("verdict", "guided"):
         decided["shown"] = SHOWN
     if which == "calls":
         decided["calls"] = CALLS
         decided["start"] = START
-    if which in ("verdict", "calls") and name in GUIDES:
+    if which == "guided":
         decided["guide"] = guide_plan(context, name).described()
     if which == "langevin":
         decided["langevin"] = langevin_plan(context, name).described()
@@ -131,10 +134,13 @@ def compute(context: Context, key: str) -> Record:
         "loss": last["loss"],
     }
     if which == "verdict":
-        return {**record, **_verdict(context, generator, data, plan)}
+        return {**record, **_verdict({generator: candidates(plan)}, data, plan)}
+    if which == "guided":
+        guided, seconds = _guided(context, generator, data, plan)
+        return {**record, "guide_seconds": seconds, **_verdict(guided, data, plan)}
     if which == "calls":
-        return {**record, "curve": _against_calls(context, generator, data, plan)}
-    return {**record, **judge(generator, data, plan, "val", number=plan.moment_samples)}
+        return {**record, "curve": _against_calls(generator, data, plan)}
+    return {**record, **judge(generator, data, plan, "val")}
 
 
 # ---------------------------------------------------------------------- samplers
@@ -216,96 +222,79 @@ def _chosen(
     return selection, records[selection.best]
 
 
+def _verdict(
+    tried: Mapping[GraphGenerator, Sequence[SamplerSettings]], data: Dataset, plan: Plan
+) -> Record:
+    """Choose generator and sampler on validation graphs, then look at the test graphs once."""
+    found = {one: _chosen(one, data, plan, samplers)[0] for one, samplers in tried.items()}
+    generator = min(found, key=lambda one: found[one].distance)
+    best, guide = found[generator].best, generator.settings.guide
+    assert not isinstance(best, LangevinSettings)  # none of the candidates is
+    return {
+        "graphs": {"train": len(data.train), "val": len(data.val), "test": len(data.test)},
+        "parameters": sum(p.numel() for p in generator.network.parameters()),
+        "sampling": best.model_dump(mode="json"),
+        "guidance": _guidance(generator),
+        "network_calls": best.network_calls * (1 if guide is None else 2),
+        "trials": [
+            {
+                "sampling": sampler.model_dump(mode="json"),
+                "guidance": _guidance(one),
+                "distance": value,
+            }
+            for one, selection in found.items()
+            for sampler, value in selection.trials
+        ],
+        **judge(generator, data, plan, "test", best),
+    }
+
+
+def _guidance(generator: GraphGenerator) -> Record | None:
+    guide = generator.settings.guide
+    return None if guide is None else guide.model_dump(mode="json", exclude={"network"})
+
+
 def _guided(
     context: Context, generator: GraphGenerator, data: Dataset, plan: Plan
-) -> list[GraphGenerator]:
-    """Train the guide of a set, if it has one; return the generator with it for each weight."""
+) -> tuple[dict[GraphGenerator, Sequence[SamplerSettings]], float]:
+    """Train the guide of a set; return the generator with it by each weight, and the seconds."""
     name = data.info.name
-    if name not in GUIDES:
-        return []
-    guide = guide_plan(context, name)
+    guide, key = guide_plan(context, name), f"{name}_guide"
     weaker = context.fit(
-        f"{name}_guide",
+        key,
         data.train,
         source=name,
         seed=SEED,
         network=guide.network,
-        denoising=plan.denoising,
-        training={**LEARNING, **plan.training, "steps": guide.steps(plan)},
+        denoising=guide.denoising,
+        training={**LEARNING, **plan.training, **guide.training},
         sampling=usual_sampler(plan.calls),
     )
     levels = {"sigma_min": guide.sigma_min, "sigma_max": guide.sigma_max}
-    return [generator.guided_by(weaker, weight=weight, **levels) for weight in guide.weights]
-
-
-def _verdict(context: Context, generator: GraphGenerator, data: Dataset, plan: Plan) -> Record:
-    """Choose sampler and guidance on validation graphs, then look at the test graphs once."""
-    name = data.info.name
-    found = [(generator, _chosen(generator, data, plan, candidates(plan))[0])]
-    for guided in _guided(context, generator, data, plan):
-        samplers = guide_plan(context, name).samplers
-        found.append((guided, _chosen(guided, data, plan, samplers)[0]))
-    chosen, selection = min(found, key=lambda one: one[1].distance)
-    assert not isinstance(selection.best, LangevinSettings)  # none of the candidates is
-    record: Record = {
-        "graphs": {"train": len(data.train), "val": len(data.val), "test": len(data.test)},
-        "parameters": sum(p.numel() for p in chosen.network.parameters()),
-        "sampling": selection.best.model_dump(mode="json"),
-        "network_calls": selection.best.network_calls,
-        "trials": [
-            {"sampling": tried.model_dump(mode="json"), "distance": value, **_guidance(one)}
-            for one, of_one in found
-            for tried, value in of_one.trials
-        ],
-        **_guidance(chosen),
+    guided: dict[GraphGenerator, Sequence[SamplerSettings]] = {
+        generator.guided_by(weaker, weight=weight, **levels): guide.samplers
+        for weight in guide.weights
     }
-    if chosen is not generator:
-        record["network_calls"] *= 2
-        of_guide = RunFolder(context.run_folder(f"{name}_guide")).records()[-1]
-        record["guide_seconds"] = of_guide["seconds"]
-    return {**record, **judge(chosen, data, plan, "test", selection.best)}
+    return guided, RunFolder(context.run_folder(key)).records()[-1]["seconds"]
 
 
-def _guidance(generator: GraphGenerator) -> Record:
-    guide = generator.settings.guide
-    return {} if guide is None else {"guidance": guide.model_dump(mode="json")}
-
-
-def _against_calls(
-    context: Context, generator: GraphGenerator, data: Dataset, plan: Plan
-) -> list[Record]:
-    """Quality, on validation graphs, of some samplers in different numbers of network calls.
-
-    Where a set has a guide, its second weight and first sampler show what guidance brings.
-    """
+def _against_calls(generator: GraphGenerator, data: Dataset, plan: Plan) -> list[Record]:
+    """Quality, on validation graphs, of some samplers in different numbers of network calls."""
     points = []
-    guided = _guided(context, generator, data, plan)[1:2]
     for calls in CALLS:
         if calls > 2 * plan.calls:
             continue
         usual = usual_sampler(calls)
         late = RenoisingSettings(steps=calls, sigma_max=START)
         late_heun = usual.replaced(churn=usual.churn / 4, sigma_max=START)
-        tried = [
-            ("heun", generator, usual),
-            ("late", generator, late),
-            ("late-heun", generator, late_heun),
-        ]
-        for one in guided:
-            sampler = guide_plan(context, data.info.name).samplers[0]
-            # A step of re-noising takes a call of both networks, one of Heun's method two.
-            steps = calls // 2 if isinstance(sampler, RenoisingSettings) else calls // 4
-            tried.append(("guided", one, sampler.replaced(steps=steps)))
-        for label, one, sampler in tried:
-            number = plan.moment_samples or plan.trial_samples
-            record = judge(one, data, plan, "val", sampler, number=number)
+        for label, sampler in (("heun", usual), ("late", late), ("late-heun", late_heun)):
+            record = judge(generator, data, plan, "val", sampler, number=plan.trial_samples)
             points.append(
                 {
                     "sampler": label,
-                    "calls": sampler.network_calls * (1 if one is generator else 2),
+                    "calls": sampler.network_calls,
                     "value": measured(record, plan.measure),
                     "sampling": sampler.model_dump(mode="json"),
-                    **_guidance(one),
                 }
             )
     return points
@@ -347,10 +336,12 @@ def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
     """Of every set that has its verdict; curves have the points that are there."""
     rows = []
     for name in SETS[context.sizes.name]:
-        verdict = parts.get(f"{name}_verdict")
-        if verdict is None:
+        judged = [parts[key] for key in (f"{name}_verdict", f"{name}_guided") if key in parts]
+        if not judged:
             continue
         plan = plan_of(context, name)
+        # With its guide or without it, whichever validation graphs prefer.
+        verdict = min(judged, key=_nearest)
         value = measured(verdict, plan.measure)
         calls, langevin = (parts.get(f"{name}_{which}") for which in ("calls", "langevin"))
         moments = [parts.get(f"{name}_at{step}") for step in marks(plan)]
@@ -363,6 +354,7 @@ def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
                 "reached": reaches(value, plan.target, plan.measure),
                 "published": plan.published,
                 "verdict": verdict,
+                "other": next((part for part in judged if part is not verdict), None),
                 "truth": parts.get(f"{name}_truth"),
                 "against_calls": [
                     point for part in (calls, langevin) if part for point in part["curve"]
@@ -374,6 +366,10 @@ def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
             }
         )
     return rows
+
+
+def _nearest(verdict: Record) -> float:
+    return min(float(trial["distance"]) for trial in verdict["trials"])
 
 
 def _moment(part: Record, value: float) -> Record:

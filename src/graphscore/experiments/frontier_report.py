@@ -22,7 +22,6 @@ LABELS = {
     "heun": "Heun",
     "late": "re-noising, late start",
     "late-heun": "Heun, late start",
-    "guided": "guided",
     "langevin": "EDP-GNN, Langevin",
 }
 """Names of curves."""
@@ -71,7 +70,8 @@ def _bars(record: Record) -> Table:
 
 
 def _sampler(verdict: Record) -> str:
-    guided = f", guided by {verdict['guidance']['weight']:g}" if "guidance" in verdict else ""
+    guidance = verdict.get("guidance")
+    guided = f", guided by {guidance['weight']:g}" if guidance else ""
     return f"{verdict['sampling']['sampler']}{guided}, {verdict['network_calls']} calls"
 
 
