@@ -10,7 +10,7 @@ import pytest
 from graphscore.errors import OutputError, SettingsError
 from graphscore.experiments import find_experiment
 from graphscore.experiments.frontier import candidates, keys, usual_sampler
-from graphscore.experiments.frontier_plans import PLANS, SETS, marks, measured, plan_of
+from graphscore.experiments.frontier_plans import GUIDES, PLANS, SETS, marks, measured, plan_of
 
 
 def test_every_set_has_its_verdict_and_its_curves(record):
@@ -141,3 +141,28 @@ def test_the_section_and_the_pictures(record, tmp_path):
     assert [file.name for file in files] == names
     assert all(f"images/{file.name}" in text for file in files)
     assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
+
+
+def test_a_guide_is_judged_beside_the_model_alone(context, monkeypatch, tmp_path):
+    monkeypatch.setitem(GUIDES, "tree-spectre", GUIDES["sbm-spectre"])
+    here, experiment = context(), find_experiment("frontier")
+    experiment.run_parts(here, ["tree-spectre_verdict", "tree-spectre_guided"])
+    made = experiment.run(here, finished=True)
+    (result,) = made["results"]
+    verdicts = [result["verdict"], result["other"]]
+    alone, guided = sorted(verdicts, key=lambda verdict: verdict["guidance"] is not None)
+    weights = [trial["guidance"]["weight"] for trial in guided["trials"]]
+    assert weights == [1.0, 2.0]
+    assert guided["guidance"]["weight"] in weights
+    # Both networks are called, and both have parameters.
+    assert guided["network_calls"] == 2 * guided["sampling"]["steps"]
+    assert guided["parameters"] > alone["parameters"]
+    assert guided["guide_seconds"] > 0
+    # Validation graphs say which of the two counts.
+    distances = [min(trial["distance"] for trial in one["trials"]) for one in verdicts]
+    assert distances == sorted(distances)
+    assert result["value"] == measured(result["verdict"], result["measure"])
+    text = experiment.markdown(made)
+    assert "tree-spectre, samples, guided" in text
+    assert "On tree-spectre a weaker model is trained too" in text
+    assert experiment.pictures(made, tmp_path)

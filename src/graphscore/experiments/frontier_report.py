@@ -79,7 +79,10 @@ def _details(record: Record) -> Table:
     rows = []
     for result in record["results"]:
         verdict, truth = result["verdict"], result["truth"]
-        rows.append(_detail(result["dataset"], "samples", verdict))
+        for part in (verdict, result["other"]):
+            if part is not None:
+                whose = "samples, guided" if part.get("guidance") else "samples"
+                rows.append(_detail(result["dataset"], whose, part))
         if truth is not None:
             rows.append(_detail(result["dataset"], "fresh graphs", truth))
         rows.append(_detail(result["dataset"], "training set", {"mmd": verdict["floor"]}))
@@ -183,6 +186,29 @@ def _fell_short(record: Record) -> list[str]:
     return found
 
 
+def _guides(record: Record) -> list[str]:
+    """How sets that were judged with a guide and without one are guided, and what that brings."""
+    found = []
+    for result in record["results"]:
+        name, measure = result["dataset"], result["measure"]
+        judged = [part for part in (result["verdict"], result["other"]) if part is not None]
+        with_guide = {bool(part.get("guidance")): part for part in judged}
+        if len(with_guide) < 2:
+            continue
+        guided, alone = with_guide[True], with_guide[False]
+        plan, guidance = record["settings"]["guides"][name], guided["guidance"]
+        values = [text_of(measured(part, measure), measure) for part in (guided, alone)]
+        found.append(
+            f"On {name} a weaker model is trained too ({plan['network']['blocks']} blocks of "
+            f"width {plan['network']['pair_width']}, {plan['training']['steps']} steps, "
+            f"{guided['guide_seconds']:.0f} s). Between sigma {guidance['sigma_min']:g} and "
+            f"{guidance['sigma_max']:g} log-odds are moved away from its own by "
+            f"{guidance['weight']:g} times the difference, a weight that validation graphs chose. "
+            f"That gives {values[0]} instead of {values[1]}.\n"
+        )
+    return found
+
+
 def _langevin_trainings(record: Record) -> str:
     plans = record["settings"]["langevin"]
     missing = record.get("missing", [])
@@ -213,6 +239,7 @@ def markdown(record: Record) -> str:
         "perfect model would be measured at.\n",
         bars.markdown() + "\n",
         details.markdown() + "\n",
+        *_guides(record),
         *_out_of_reach(record),
         *_fell_short(record),
         "![Quality against network calls](images/frontier_calls.png)\n",
