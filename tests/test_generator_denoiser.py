@@ -236,21 +236,21 @@ def test_a_guided_model_goes_beyond_itself_and_can_be_kept(fitted, weaker, tmp_p
 
 
 def test_guidance_can_be_changed_when_sampling(fitted, weaker):
-    """A weight of 0 is the model alone; a new guide takes the place of the old one."""
+    """A weight of 0 is the model alone."""
     guided = fitted.guided_by(weaker, weight=50.0)
     plain = edges(fitted.sample(8, seed=2))
     assert edges(guided.sample(8, seed=2)) != plain
     assert edges(guided.sample(8, seed=2, guidance=0)) == plain
-    again = guided.guided_by(weaker, weight=1.0)
-    assert isinstance(again.network, GuidedNetwork)
-    assert again.network.network is fitted.network
     with pytest.raises(SettingsError, match=r"no guide.*guided_by"):
         fitted.sample(1, guidance=1.0)
 
 
 def test_guides_that_do_not_suit_are_refused(fitted, weaker, graphs):
-    with pytest.raises(SettingsError, match=r"has a guide itself"):
-        fitted.guided_by(fitted.guided_by(weaker))
+    guided = fitted.guided_by(weaker)
+    assert isinstance(guided.network, GuidedNetwork)
+    for better, guide in ((fitted, guided), (guided, weaker)):
+        with pytest.raises(SettingsError, match=r"two models without a guide"):
+            better.guided_by(guide)
     with pytest.raises(SettingsError, match=r"trained on graphs \(4 graphs\).*\(3 graphs\)"):
         fitted.guided_by(make().fit(graphs[:3]))
     with pytest.raises(SettingsError, match=r"to denoise at every noise level"):
@@ -260,4 +260,4 @@ def test_guides_that_do_not_suit_are_refused(fitted, weaker, graphs):
         fitted.guided_by(narrow)
     assert fitted.guided_by(narrow, sigma_min=0.3, sigma_max=1.0)
     with pytest.raises(SettingsError, match=r"not trained itself"):
-        GraphGenerator.from_settings(fitted.guided_by(weaker).settings).fit(graphs)
+        GraphGenerator.from_settings(guided.settings).fit(graphs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -102,20 +103,21 @@ def guided_model(
     The model's step is that of the better one, its seconds are those of both.
 
     Raises:
-        SettingsError: one of them cannot denoise, the guide is guided itself, it was trained on
+        SettingsError: one of them cannot denoise or is guided already, or the guide was trained on
             other graphs, or not at all noise levels at which it is to guide.
     """
     (settings, model), (of_guide, guide) = better, weaker
-    network = model.network.network if isinstance(model.network, GuidedNetwork) else model.network
+    if settings.guide is not None or of_guide.guide is not None:
+        raise SettingsError(
+            "guidance wants two models without a guide; give those that this one was made from."
+        )
     if settings.denoising is None or of_guide.denoising is None:
         raise SettingsError(
             "guidance wants two models that were trained to denoise at every noise level; train "
             "both with network kind 'denoiser', or with [denoising] set."
         )
-    assert isinstance(network, LogOddsNetwork)
+    assert isinstance(model.network, LogOddsNetwork)
     assert isinstance(guide.network, LogOddsNetwork)
-    if isinstance(guide.network, GuidedNetwork):
-        raise SettingsError("the guide has a guide itself; give the model that it was made from.")
     if model.origin["sha256"] != guide.origin["sha256"]:
         raise SettingsError(
             f"the model was trained on {model.origin['source']} ({model.origin['graphs']} graphs) "
@@ -133,11 +135,9 @@ def guided_model(
         )
     values = guidance.model_dump(include=set(GuidanceSettings.model_fields))
     described = GuideSettings(network=of_guide.network.model_dump(), **values)
-    joined = replace(
-        model,
-        network=GuidedNetwork(network, guide.network, described),
-        seconds=model.seconds + guide.seconds,
-    )
+    # A copy, because the guide may be on another device and is to stay there.
+    network = GuidedNetwork(model.network, deepcopy(guide.network), described)
+    joined = replace(model, network=network, seconds=model.seconds + guide.seconds)
     return settings.replaced(guide=described.model_dump()), joined
 
 
