@@ -4,8 +4,8 @@ A network that is small, or was trained for a short time, errs where the better 
 more: it allows what lies just outside of the data. Where the two differ, going further than the
 better one in the same direction goes back to the data (Karras et al. 2024, "Guiding a Diffusion
 Model with a Bad Version of Itself"). It helps at the noise levels at which graphs take shape and
-does harm where they are finished (Kynkäänniemi et al. 2024, "Applying Guidance in a Limited Interval
-Improves Sample and Distribution Quality in Diffusion Models").
+does harm where they are finished (Kynkäänniemi et al. 2024, "Applying Guidance in a Limited
+Interval Improves Sample and Distribution Quality in Diffusion Models").
 """
 
 from __future__ import annotations
