@@ -177,10 +177,12 @@ def _fell_short(record: Record) -> list[str]:
         within = truth is None or reaches(measured(truth, measure), target, measure)
         if result["reached"] or not within:
             continue
+        judged = [part for part in (result["verdict"], result["other"]) if part is not None]
         found.append(
             f"**{name} does not reach {text_of(target, measure)}.** Its sampler is the best of "
-            f"{len(result['verdict']['trials'])} on validation graphs (kind, fresh noise, where to "
-            "start); the curves show what more network calls and longer training bring. "
+            f"{sum(len(part['trials']) for part in judged)} on validation graphs (kind, fresh "
+            f"noise, where to start{', guidance' if len(judged) > 1 else ''}); the curves show "
+            "what more network calls and longer training bring. "
             f"{LIMITS.get(name, '')}\n"
         )
     return found
