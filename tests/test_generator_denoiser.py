@@ -13,7 +13,7 @@ from graphscore.errors import CheckpointError, SettingsError
 from graphscore.graphs import GraphBatch
 from graphscore.networks import AsDenoiser, EdgeDensity, GuidedNetwork, LogOddsDenoiser
 from graphscore.sampling import HeunSettings, LangevinSettings, RenoisingSettings
-from graphscore.training.checkpoint import read_checkpoint
+from graphscore.training.checkpoint import read_checkpoint, write_checkpoint
 
 SMALL = {"kind": "denoiser", "blocks": 1, "pair_width": 8, "node_width": 4, "product_width": 2}
 EDP = {"channels": [2], "message_steps": 1, "features": 4, "edge_width": 4}
@@ -243,6 +243,50 @@ def test_guidance_can_be_changed_when_sampling(fitted, weaker):
     assert edges(guided.sample(8, seed=2, guidance=0)) == plain
     with pytest.raises(SettingsError, match=r"no guide.*guided_by"):
         fitted.sample(1, guidance=1.0)
+
+
+def test_validation_graphs_choose_the_weight(fitted, weaker, tmp_path):
+    guided = fitted.guided_by(weaker, weight=1.0)
+    wanted = guided.sample(8, seed=2, guidance=50.0)
+    # Nothing is nearer to graphs than they themselves.
+    found = guided.select_guidance(wanted, number=8, weights=(0.0, 50.0), seed=2)
+    assert (found.best, found.distance) == (50.0, 0.0)
+    assert [weight for weight, _ in found.trials] == [0.0, 50.0]
+    guided.save(tmp_path / "model")
+    loaded = GraphGenerator.load(tmp_path / "model", device="cpu", show_progress=False)
+    for one in (guided, loaded):
+        assert one.settings.guide.weight == 50.0
+        assert edges(one.sample(8, seed=2)) == edges(wanted)
+    # The model alone keeps its guide, and asks it nothing.
+    plain = fitted.sample(8, seed=2)
+    assert guided.select_guidance(plain, number=8, weights=(50.0, 0.0), seed=2).best == 0
+    assert edges(guided.sample(8, seed=2)) == edges(plain)
+    assert edges(guided.sample(8, seed=2, guidance=50.0)) == edges(wanted)
+
+
+def test_weights_that_cannot_be_chosen(fitted, weaker, graphs):
+    guided = fitted.guided_by(weaker)
+    with pytest.raises(SettingsError, match=r"no guide.*guided_by"):
+        fitted.select_guidance(graphs)
+    with pytest.raises(SettingsError, match=r"0 samples"):
+        guided.select_guidance(graphs, number=0)
+    with pytest.raises(SettingsError, match=r"weight.*-1"):
+        guided.select_guidance(graphs, number=1, weights=(-1.0,))
+    with pytest.raises(SettingsError, match=r"none of 0"):
+        guided.select_guidance(graphs, weights=())
+    assert guided.settings.guide.weight == 1.0
+
+
+def test_a_model_that_is_saved_again_says_where_it_was_trained(fitted, weaker, tmp_path):
+    fitted.save(tmp_path / "here")
+    document, tensors = read_checkpoint(tmp_path / "here")
+    elsewhere = {**document["made_with"], "device": "cuda"}
+    body = {key: document[key] for key in ("settings", "sizes", "training_graphs", "seconds")}
+    write_checkpoint(tmp_path / "there", fitted.step, {**body, "made_with": elsewhere}, tensors)
+    loaded = GraphGenerator.load(tmp_path / "there", device="cpu", show_progress=False)
+    for name, model in (("alone", loaded), ("guided", loaded.guided_by(weaker))):
+        model.save(tmp_path / name)
+        assert read_checkpoint(tmp_path / name)[0]["made_with"] == elsewhere
 
 
 def test_guides_that_do_not_suit_are_refused(fitted, weaker, graphs):

@@ -37,7 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "assembly": {"networks", "training", "config"},
     "recommendation": {"graphs", "networks", "sampling", "config"},
     "trained_model": {"graphs", "networks", "sampling", "training", "config", "assembly"},
-    "pretrained": {"config", "datasets", "training"},
+    "pretrained": {"config", "datasets", "training", "assembly"},
     "generator": _GENERATOR,
     "bench": (_GENERATOR - {"metrics", "pretrained"}) | {"provenance"},
     "baselines": {"graphs", "networks", "training"},

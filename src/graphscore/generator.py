@@ -38,6 +38,7 @@ from graphscore.pretrained import pretrained_folder
 from graphscore.progress import Update, progress
 from graphscore.recommendation import suited
 from graphscore.sampling import (
+    WEIGHTS,
     LangevinSettings,
     Selection,
     SizeDistribution,
@@ -54,6 +55,7 @@ from graphscore.trained_model import (
     initial_network,
     origin_of,
     read_model,
+    reweighted,
 )
 from graphscore.training import DenoisingSettings, Trainer, TrainingRecord, TrainingSettings
 from graphscore.training.checkpoint import write_checkpoint
@@ -328,7 +330,7 @@ class GraphGenerator:
         else:
             drawn = torch.tensor([int(size) for size in sizes])
         settings = self.sampler_settings(sampling)
-        network = self.network if guidance is None else self._reweighted(guidance)
+        network = self._weighted(guidance)
         chunks = chunks_of_similar_size(drawn, PAIRS_PER_CHUNK.get(self.device.type, 100_000))
         graphs: dict[int, nx.Graph[Any]] = {}
         steps = settings.steps_in_all(self._ladder())
@@ -369,13 +371,17 @@ class GraphGenerator:
         changed: RunSettings = self.settings.replaced(sampling=changes)
         return changed.sampling
 
-    def _reweighted(self, weight: float) -> Network:
-        if not isinstance(self.network, GuidedNetwork):
+    def _weighted(self, weight: float | None) -> Network:
+        """The network with its guide's weight, or with another one."""
+        network = self.network
+        if isinstance(network, GuidedNetwork):
+            return network.with_weight(network.guidance.weight if weight is None else weight)
+        if weight is not None:
             raise SettingsError(
                 "this model has no guide, so guidance has no meaning. Give it one with guided_by "
                 "or `graphscore guide`."
             )
-        return self.network.with_weight(weight)
+        return network
 
     def _sample_chunk(
         self,
@@ -452,7 +458,7 @@ class GraphGenerator:
         candidates: Sequence[SamplingSettings] | None = None,
         seed: int = 0,
         run: str | os.PathLike[str] | None = None,
-    ) -> Selection:
+    ) -> Selection[SamplingSettings]:
         """Choose the sampler's settings by average MMD to validation graphs, and keep the best.
 
         Args:
@@ -483,6 +489,37 @@ class GraphGenerator:
         self.settings = self.settings.replaced(sampling=selection.best)
         if run is not None:
             RunFolder(run).store_settings(self.settings.model_dump(mode="json"))
+        return selection
+
+    def select_guidance(
+        self,
+        validation: Graphs,
+        *,
+        number: int = 64,
+        weights: Sequence[float] = WEIGHTS,
+        seed: int = 0,
+    ) -> Selection[float]:
+        """Choose the weight of the guide by average MMD to validation graphs, and keep the best.
+
+        Args:
+            validation: graphs to compare with; never test graphs.
+            number: graphs sampled with each weight.
+            weights: to try; 0 is the model alone.
+
+        Raises:
+            GraphscoreError: not trained yet, or no weight works.
+            SettingsError: there is no guide.
+        """
+        if number < 1:
+            raise SettingsError(f"cannot judge {number} samples; ask for at least 1.")
+        reference = prepare_graphs(validation, source="validation graphs")
+        selection = select(
+            weights,
+            lambda weight: (
+                evaluate(self.sample(number, seed=seed, guidance=weight), reference).average
+            ),
+        )
+        self.settings, self._model = reweighted(self.settings, self._trained(), selection.best)
         return selection
 
     def evaluate(

@@ -6,6 +6,7 @@ The settings themselves live beside what they set; `config.py` composes them int
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -31,6 +32,21 @@ class Settings(BaseModel):
     def replaced(self, **changes: Any) -> Any:
         """Return a copy with some fields changed, validated like a new one."""
         return type(self)(**{**self.model_dump(), **changes})
+
+
+def in_one_line(values: Mapping[str, Any]) -> str:
+    """Return settings, as plain values, for people to read.
+
+    >>> in_one_line({"loss": "squared", "sigma_range": {"sigma_min": 0.1}, "sigmas": [2, 1]})
+    'loss squared, sigma_range (sigma_min 0.1), sigmas 2 1'
+    """
+    return ", ".join(f"{name} {_text(value)}" for name, value in values.items())
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"({in_one_line(value)})"
+    return " ".join(str(item) for item in value) if isinstance(value, list) else str(value)
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:

@@ -36,6 +36,7 @@ class TrainedModel:
         step: optimiser steps.
         seconds: training time.
         graphs: the training graphs, where they are still at hand.
+        made_with: versions and device of the training, where that was not here and now.
     """
 
     network: Network
@@ -44,20 +45,22 @@ class TrainedModel:
     step: int
     seconds: float
     graphs: list[nx.Graph[Any]] | None = None
+    made_with: dict[str, Any] | None = None
 
     def document(self, settings: RunSettings, device: torch.device) -> dict[str, Any]:
         """Return everything but the weights, as plain values."""
+        here = {
+            "graphscore": __version__,
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+            "device": str(device),
+        }
         return {
             "settings": settings.model_dump(mode="json"),
             "sizes": {str(size): count for size, count in self.sizes.counts.items()},
             "training_graphs": self.origin,
             "seconds": self.seconds,
-            "made_with": {
-                "graphscore": __version__,
-                "torch": torch.__version__,
-                "python": platform.python_version(),
-                "device": str(device),
-            },
+            "made_with": self.made_with or here,
         }
 
     def weights(self) -> dict[str, Tensor]:
@@ -89,8 +92,14 @@ def read_model(path: Path) -> tuple[RunSettings, TrainedModel]:
             f"{path}: the weights do not fit the settings beside them: {error}"
         ) from None
     sizes = SizeDistribution({int(size): count for size, count in document["sizes"].items()})
-    origin, step = document["training_graphs"], document["step"]
-    return settings, TrainedModel(network, sizes, origin, step, document["seconds"])
+    return settings, TrainedModel(
+        network,
+        sizes,
+        origin=document["training_graphs"],
+        step=document["step"],
+        seconds=document["seconds"],
+        made_with=document["made_with"],
+    )
 
 
 def guided_model(
@@ -139,6 +148,19 @@ def guided_model(
     network = GuidedNetwork(model.network, deepcopy(guide.network), described)
     joined = replace(model, network=network, seconds=model.seconds + guide.seconds)
     return settings.replaced(guide=described.model_dump()), joined
+
+
+def reweighted(
+    settings: RunSettings, model: TrainedModel, weight: float
+) -> tuple[RunSettings, TrainedModel]:
+    """Give the guide of a model another weight, and keep the guide where that is 0."""
+    network = model.network
+    assert isinstance(network, GuidedNetwork)
+    guide = settings.guide
+    assert guide is not None
+    guide = guide.replaced(weight=weight)
+    network = GuidedNetwork(network.network, network.guide, guide)
+    return settings.replaced(guide=guide.model_dump()), replace(model, network=network)
 
 
 def origin_of(data: GraphBatch, source: str) -> dict[str, Any]:

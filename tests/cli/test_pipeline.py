@@ -259,9 +259,29 @@ def test_two_models_become_a_guided_one(place, call):
 
 
 @pytest.mark.usefixtures("two_models")
+def test_validation_graphs_choose_the_weight_of_a_guide(call):
+    options = ("--validation", "graphs.g6", "--sigma-max", 2)
+    outcome = call("guide", "better", "weaker", "--out", "guided", *options, "--json")
+    record = json.loads(outcome.out)
+    assert outcome.code == 0
+    assert [trial["weight"] for trial in record["trials"]] == [0, 0.5, 1, 2, 3]
+    nearest = min(record["trials"], key=lambda trial: trial["average"])
+    assert record["settings"]["guide"]["weight"] == nearest["weight"]
+    shown = call("guide", "better", "weaker", "--out", "again", *options)
+    assert shown.code == 0
+    assert "average MMD to validation graphs" in shown.out
+    assert f"{nearest['average']:.4f}" in shown.out
+
+
+@pytest.mark.usefixtures("two_models")
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (
+            ("guide", "better", "weaker", "-o", "new", "--validation", "graphs.g6", "--weight", 1),
+            ["--validation chooses the weight"],
+        ),
+        (("guide", "better", "weaker", "-o", "new", "--validation", "none.g6"), ["none.g6"]),
         (("guide", "better", "run", "--out", "new"), ["to denoise at every noise level"]),
         (("guide", "better", "nowhere", "--out", "new"), ["nowhere", "no checkpoint"]),
         (("guide", "better", "weaker", "--out", "run"), ["run: exists already"]),

@@ -7,16 +7,23 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from graphscore.cli.data import ReadingOptions, load
+
+_READING = ReadingOptions()
+
 
 def guide(
     run: str,
     weaker: str,
     *,
     out: Annotated[Path, Parameter(name=("--out", "-o"))],
-    weight: float = 1.0,
+    weight: float | None = None,
+    validation: str | None = None,
     sigma_min: float | None = None,
     sigma_max: float | None = None,
+    device: str = "auto",
     json: Annotated[bool, Parameter(negative="")] = False,
+    reading: ReadingOptions = _READING,
 ) -> int:
     """Put the model RUN and its guide WEAKER together into the folder OUT.
 
@@ -34,25 +41,42 @@ def guide(
     out
         New folder for the guided model, for `graphscore sample` and the like.
     weight
-        How far the model goes beyond itself, away from its guide; 0 is without guidance.
+        How far the model goes beyond itself, away from its guide; 0 is without guidance, 1 if not
+        given.
+    validation
+        Dataset name (its validation part is used), file or folder of graphs that choose the weight.
     sigma_min
         Smallest noise level at which the guide is asked; all if not given.
     sigma_max
         Largest noise level at which the guide is asked; all if not given.
+    device
+        auto, cpu, cuda or mps, for samples to compare with the validation graphs.
     json
         Print the result as JSON.
     """
     from graphscore.cli.info import report
-    from graphscore.errors import OutputError
+    from graphscore.cli.tables import print_table
+    from graphscore.errors import OutputError, SettingsError
     from graphscore.generator import GraphGenerator
     from graphscore.pretrained import find_model
 
     if out.exists():
         raise OutputError(f"{out}: exists already. Give the name of a new folder.")
+    if weight is not None and validation is not None:
+        raise SettingsError(
+            "--validation chooses the weight, so --weight has no meaning; give one."
+        )
+    held_out = None if validation is None else load(validation, reading, split="val")
     better, worse = (
-        GraphGenerator.load(find_model(name).folder, device="cpu") for name in (run, weaker)
+        GraphGenerator.load(find_model(name).folder, device=device) for name in (run, weaker)
     )
-    guided = better.guided_by(worse, weight=weight, sigma_min=sigma_min, sigma_max=sigma_max)
+    guided = better.guided_by(
+        worse, weight=1.0 if weight is None else weight, sigma_min=sigma_min, sigma_max=sigma_max
+    )
+    trials = [] if held_out is None else guided.select_guidance(held_out).trials
     guided.save(out)
-    report(out, json=json)
+    report(out, json=json, more={"trials": [{"weight": w, "average": d} for w, d in trials]})
+    if trials and not json:
+        rows = [[f"{w:g}", f"{d:.4f}"] for w, d in trials]
+        print_table("Guidance", ["weight", "average MMD to validation graphs"], rows)
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -72,8 +73,9 @@ def _show_card(card: ModelCard, place: ModelPlace, *, json: bool) -> None:
         print_table(title, names, numbers)
 
 
-def report(run: Path, *, json: bool) -> None:
-    """Show what a run folder holds."""
+def report(run: Path, *, json: bool, more: Mapping[str, Any] | None = None) -> None:
+    """Show what a run folder holds, as JSON with what is given besides."""
+    from graphscore.settings import in_one_line
     from graphscore.training.checkpoint import read_document
     from graphscore.training.run_folder import RunFolder
 
@@ -99,7 +101,7 @@ def report(run: Path, *, json: bool) -> None:
         "files": sorted(path.name for path in run.iterdir() if not path.name.startswith(".")),
     }
     if json:
-        print_json(record)
+        print_json({**record, **(more or {})})
         return
     denoising = document["settings"].get("denoising")
     name_of_loss = f"loss ({denoising['loss']})" if denoising else "loss (equation 3)"
@@ -111,24 +113,19 @@ def report(run: Path, *, json: bool) -> None:
             f"{last['loss']:.2f} (summed over levels, as in the paper's tables: "
             f"{last['summed']:.1f}; per pair: {last['per_pair']:.3f})"
         )
-    made = ", ".join(f"{name} {version}" for name, version in document["made_with"].items())
     rows = [
         ["trained on", f"{record['trained_on']}, {record['graphs']} graphs"],
         ["nodes", f"{min(sizes)} to {max(sizes)}"],
         ["steps", f"{document['step']} of {steps}"],
         [name_of_loss, loss],
         ["training time", f"{document['seconds']:.0f} s"],
-        ["made with", made],
+        ["made with", in_one_line(document["made_with"])],
         ["files", ", ".join(record["files"])],
         *[
-            [name, ", ".join(f"{key} {_short(value)}" for key, value in part.items())]
+            [name, in_one_line(part)]
             for name, part in document["settings"].items()
             if isinstance(part, dict)
         ],
         ["seed", str(document["settings"]["seed"])],
     ]
     print_table(str(run), ["", ""], rows, text=2)
-
-
-def _short(value: Any) -> str:
-    return " ".join(str(item) for item in value) if isinstance(value, list) else str(value)

@@ -207,7 +207,7 @@ def _measures(
 
 def _chosen(
     generator: GraphGenerator, data: Dataset, plan: Plan, tried: Sequence[SamplerSettings]
-) -> tuple[Selection, Record]:
+) -> tuple[Selection[SamplerSettings], Record]:
     """Choose a sampler on validation graphs; also return what `judge` gave for it."""
     records: dict[SamplerSettings, Record] = {}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphscore.errors import CheckpointError
+from graphscore.settings import in_one_line
 
 CARD = "card.json"
 README = "README.md"
@@ -55,7 +56,7 @@ class ModelCard:
         data = self.data
         low, high = data["nodes"]
         settings = [
-            (part, ", ".join(f"{key} {_short(value)}" for key, value in values.items()))
+            (part, in_one_line(values))
             for part, values in self.settings.items()
             if isinstance(values, dict)
         ]
@@ -70,7 +71,7 @@ class ModelCard:
             ),
             ("size", f"{self.parameters} parameters, {self.weights['bytes'] / 1e6:.2f} MB"),
             *settings,
-            ("provenance", ", ".join(f"{key} {_short(v)}" for key, v in self.provenance.items())),
+            ("provenance", in_one_line(self.provenance)),
             ("note", self.note),
         ]
         return [(heading, text) for heading, text in rows if text]
@@ -133,7 +134,3 @@ def _metrics(values: dict[str, Any]) -> list[str]:
         *("" if v is None else f"{round(v, 4) + 0:.4f}" for v in map(values.get, _DISTANCES)),
         *("" if share is None else f"{100 * share:.3g}%" for share in shares),
     ]
-
-
-def _short(value: Any) -> str:
-    return " ".join(str(item) for item in value) if isinstance(value, list) else str(value)

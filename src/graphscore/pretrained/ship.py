@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
+import torch
 
+from graphscore.assembly import make_network
 from graphscore.atomic import write_folder
 from graphscore.config import RunSettings
 from graphscore.datasets import list_datasets
@@ -74,7 +75,9 @@ def ship_model(
         stage = Path(scratch) / name
         body = {key: value for key, value in document.items() if key not in ("step", "tensors")}
         write_checkpoint(stage, document["step"], body, weights)
-        card = _card(name, read_document(stage), weights, metrics or {}, provenance or {}, note)
+        network = make_network(settings, density=0.5, generator=torch.Generator())
+        parameters = sum(parameter.numel() for parameter in network.parameters())
+        card = _card(name, read_document(stage), parameters, metrics or {}, provenance or {}, note)
         (stage / CARD).write_text(card.to_json(), encoding="utf-8")
         (stage / README).write_text(card.to_markdown(), encoding="utf-8")
         files = {path.name: path.read_bytes() for path in sorted(stage.iterdir())}
@@ -125,7 +128,7 @@ def evaluations(record: Any) -> dict[str, dict[str, Any]]:
 def _card(
     name: str,
     document: dict[str, Any],
-    weights: dict[str, Tensor],
+    parameters: int,
     metrics: Mapping[str, Any],
     provenance: Mapping[str, Any],
     note: str,
@@ -141,7 +144,7 @@ def _card(
         settings=document["settings"],
         steps=document["step"],
         seconds=document["seconds"],
-        parameters=sum(tensor.numel() for tensor in weights.values()),
+        parameters=parameters,
         weights=document["tensors"],
         metrics=dict(metrics),
         provenance={**document["made_with"], **provenance},

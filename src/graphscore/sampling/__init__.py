@@ -1,4 +1,4 @@
-"""From sizes to graphs: initial state, samplers, quantisation, step-size selection, log-density."""
+"""From sizes to graphs: initial state, samplers, quantisation, selection, log-density."""
 
 from graphscore.sampling.denoising import denoise_by_score, noisy_start, started_at
 from graphscore.sampling.density import log_density_difference
@@ -6,6 +6,7 @@ from graphscore.sampling.heun import HeunSettings, heun
 from graphscore.sampling.langevin import LangevinSettings, SamplingResult, annealed_langevin
 from graphscore.sampling.renoising import RenoisingSettings, renoise
 from graphscore.sampling.selection import (
+    WEIGHTS,
     SamplerSettings,
     Selection,
     grid,
@@ -17,6 +18,7 @@ from graphscore.sampling.sizes import SizeDistribution, chunks_of_similar_size
 from graphscore.sampling.states import folded_normal, quantise
 
 __all__ = [
+    "WEIGHTS",
     "HeunSettings",
     "LangevinSettings",
     "RenoisingSettings",

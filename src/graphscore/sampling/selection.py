@@ -1,10 +1,11 @@
-"""Choosing sampler settings by their distance to validation graphs (appendix)."""
+"""Choosing how to sample by the distance to validation graphs (appendix)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import product
+from typing import Generic, TypeVar
 
 from graphscore.errors import SamplingError, SettingsError
 from graphscore.noise import SigmaRange
@@ -13,25 +14,29 @@ from graphscore.sampling.langevin import LangevinSettings
 from graphscore.sampling.renoising import RenoisingSettings
 
 SamplerSettings = LangevinSettings | HeunSettings | RenoisingSettings
+Candidate = TypeVar("Candidate")
+
 CHURNS = (0.0, 0.1, 0.4)
 """Fresh noise per step of Heun's method."""
 SPACINGS = (3.0, 7.0)
 """Spacings of the noise levels of re-noising."""
 STARTS = (1.0, 0.7, 0.5)
 """Noise levels to start from, beside the largest."""
+WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0)
+"""Weights of a guide; 0 is the model alone."""
 
 
 @dataclass(frozen=True)
-class Selection:
+class Selection(Generic[Candidate]):
     """Outcome of a search.
 
     Attributes:
-        best: the settings with the smallest distance.
+        best: the candidate with the smallest distance.
         trials: every candidate with its distance; infinite where sampling failed.
     """
 
-    best: SamplerSettings
-    trials: list[tuple[SamplerSettings, float]]
+    best: Candidate
+    trials: list[tuple[Candidate, float]]
 
     @property
     def distance(self) -> float:
@@ -88,13 +93,14 @@ def starts_within(trained: SigmaRange) -> list[float]:
 
 
 def select(
-    candidates: Iterable[SamplerSettings], distance: Callable[[SamplerSettings], float]
-) -> Selection:
+    candidates: Iterable[Candidate], distance: Callable[[Candidate], float]
+) -> Selection[Candidate]:
     """Try every candidate and keep the nearest.
 
     Args:
-        distance: samples with the given settings and compares with validation graphs, for
-            instance by average MMD. Hand in validation graphs, never test graphs.
+        candidates: settings of the sampler, or whatever else decides samples.
+        distance: samples in the given way and compares with validation graphs, for instance by
+            average MMD. Hand in validation graphs, never test graphs.
 
     Raises:
         SettingsError: there is no candidate, or sampling failed with all of them.
@@ -103,12 +109,12 @@ def select(
         >>> select(grid(HeunSettings(steps=10)), lambda settings: settings.churn).best.churn
         0.0
     """
-    trials: list[tuple[SamplerSettings, float]] = []
-    for settings in candidates:
+    trials: list[tuple[Candidate, float]] = []
+    for candidate in candidates:
         try:
-            trials.append((settings, distance(settings)))
+            trials.append((candidate, distance(candidate)))
         except SamplingError:  # a step size too large for the model: out of the race, not an end
-            trials.append((settings, float("inf")))
+            trials.append((candidate, float("inf")))
     finite = [trial for trial in trials if trial[1] < float("inf")]
     if not finite:
         raise SettingsError(
