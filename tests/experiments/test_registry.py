@@ -6,8 +6,15 @@ import json
 
 import pytest
 
-from graphscore.errors import SettingsError, StoppedError
-from graphscore.experiments import TITLES, Experiment, find_experiment, work_folder, write_record
+from graphscore.errors import OutputError, SettingsError, StoppedError
+from graphscore.experiments import (
+    TITLES,
+    Experiment,
+    find_experiment,
+    read_record,
+    work_folder,
+    write_record,
+)
 from graphscore.experiments.registry import _common
 
 
@@ -82,6 +89,64 @@ def test_parts_apart_give_the_record_of_one_run(context):
     assert timeless(record) == timeless(small([]).run(context("whole")))
 
 
+def by_set(factors):
+    """An experiment with a row for each of two sets, of two parts each."""
+
+    def row(context, name, parts):
+        values = [parts[key]["value"] for key in parts if key.startswith(name)]
+        return {"dataset": name, "values": values}
+
+    return Experiment(
+        "frontier",
+        keys=lambda context: ["a-b_1", "a-b_2", "c_1", "c_2"],
+        settings=lambda context: {"seed": 0, "factors": factors},
+        compute=lambda context, key: {"value": int(key[-1]) * factors[key[:-2]]},
+        assemble=lambda context, parts: [
+            row(context, name, parts) for name in factors if f"{name}_1" in parts
+        ],
+        tables=lambda record: [],
+        markdown=lambda record: "",
+        needs_all=False,
+    )
+
+
+def test_sets_that_nothing_is_finished_of_keep_their_rows(context):
+    """A new row comes with its settings; the others stay as they were, and say with which."""
+    first = by_set({"a-b": 2, "c": 3})
+    earlier = first.run(context("first"))
+    assert "missing" not in earlier
+    changed = by_set({"a-b": 20, "c": 30})
+    here = context("second")
+    changed.run_parts(here, ["c_1", "a-b_2"])
+    record = changed.run(here, finished=True, earlier=earlier)
+    assert record["results"] == [
+        {"dataset": "a-b", "values": [2, 4]},
+        {"dataset": "c", "values": [30]},
+    ]
+    assert record["settings"] == {"seed": 0, "factors": {"a-b": 2, "c": 30}}
+    assert record["missing"] == ["c_2"]
+    assert "seconds" not in record
+    # Again, from what was written.
+    assert changed.run(here, finished=True, earlier=record) == record
+    changed.run_parts(here, ["a-b_1", "c_2"])
+    assert changed.run(here, finished=True, earlier=record) == changed.run(here)
+    # The missing parts of a row that is kept are still missing.
+    third = context("third")
+    first.run_parts(third, ["a-b_1"])
+    assert first.run(third, finished=True, earlier=record)["missing"] == ["a-b_2", "c_2"]
+
+
+def test_a_record_is_read_back_or_refused(tmp_path):
+    made = {"experiment": "generation", "scale": "quick", "results": []}
+    assert read_record(tmp_path, "generation", "quick") is None
+    file = write_record(made, tmp_path)
+    assert read_record(tmp_path, "generation", "quick") == made
+    for content in ("{", "[]", '{"experiment": "frontier", "scale": "quick"}'):
+        file.write_text(content)
+        with pytest.raises(OutputError, match=r"generation_quick\.json: is not a record of gen"):
+            read_record(tmp_path, "generation", "quick")
+
+
 def test_an_unknown_part_is_named(context):
     with pytest.raises(SettingsError, match=r"no part 'part-9'.*part-1, part-2, other-3"):
         small([]).matching(context(), ["part-1", "part-9"])
@@ -90,6 +155,10 @@ def test_an_unknown_part_is_named(context):
 def test_provenance_of_several_machines():
     both = [{"device": "CPU", "torch": "2"}, {"device": "H200", "torch": "2"}]
     assert _common(both) == {"device": ["CPU", "H200"], "torch": "2"}
+    assert _common([_common(both), {"device": "H100", "torch": "2"}]) == {
+        "device": ["CPU", "H200", "H100"],
+        "torch": "2",
+    }
 
 
 def test_only_the_full_scale_has_the_plain_name(tmp_path):

@@ -51,7 +51,8 @@ def reproduce(
         Compute only these parts, separated by commas, * for any text (ego-small*). Several
         processes can share the parts of one experiment out; a call without it writes the record.
     finished
-        Compute nothing and write the record of the parts that are finished.
+        Compute nothing and write the record of the parts that are finished. Sets that nothing is
+        finished of keep their rows in the record that is there.
     device
         auto, cpu, cuda or mps.
     accelerate
@@ -131,9 +132,10 @@ def _run_parts(experiment: Experiment, context: Context, parts: str, json: bool)
 def _write_record(
     experiment: Experiment, context: Context, out: Path, finished: bool, json: bool
 ) -> None:
-    from graphscore.experiments import write_record
+    from graphscore.experiments import read_record, write_record
 
-    record = experiment.run(context, finished=finished)
+    earlier = read_record(out, experiment.name, context.sizes.name) if finished else None
+    record = experiment.run(context, finished=finished, earlier=earlier)
     file = write_record(record, out)
     pictures = experiment.pictures(record, context.folder / "pictures")
     if json:

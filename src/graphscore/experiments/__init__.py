@@ -4,6 +4,7 @@ from graphscore.experiments.registry import (
     TITLES,
     Experiment,
     find_experiment,
+    read_record,
     work_folder,
     write_record,
 )
@@ -14,6 +15,7 @@ __all__ = [
     "Experiment",
     "Table",
     "find_experiment",
+    "read_record",
     "work_folder",
     "write_record",
 ]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphscore.atomic import write_file
-from graphscore.errors import SettingsError
+from graphscore.errors import OutputError, SettingsError
 from graphscore.experiments.tables import Table
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ class Experiment:
         seeded: False for one that runs a single seed, 0, however many are asked for.
         part_settings: what decides one part, by its key, if that is less than `settings`; so that
             other parts need not be computed again when it changes.
-        needs_all: whether `assemble` needs every part; if not, it leaves out what is missing.
+        needs_all: whether `assemble` needs every part; if not, it gives one row for each "dataset",
+            which the keys of its parts begin with, and leaves out what is missing.
     """
 
     name: str
@@ -72,12 +73,16 @@ class Experiment:
         """One line on what it shows."""
         return TITLES[self.name]
 
-    def run(self, context: Context, *, finished: bool = False) -> Record:
+    def run(
+        self, context: Context, *, finished: bool = False, earlier: Record | None = None
+    ) -> Record:
         """Compute the parts that are not there yet and return the record.
 
         Args:
             finished: compute nothing and make the record of what is there; "missing" in it names
                 the other parts.
+            earlier: a record of the same experiment and scale. With `finished`, sets without a
+                row of their own keep that of the earlier record, where not all parts are needed.
 
         Raises:
             StoppedError: it was asked to stop; finished parts are kept.
@@ -92,7 +97,7 @@ class Experiment:
                 f"{', '.join(missing)}. Compute them first, without --finished."
             )
         parts = self.run_parts(context, there)
-        return {
+        record = {
             "experiment": self.name,
             "title": self.title,
             "scale": context.sizes.name,
@@ -103,6 +108,9 @@ class Experiment:
             "seconds": sum(part["seconds"] for part in parts.values()),
             "results": self.assemble(context, parts),
         }
+        if earlier is not None and finished and not self.needs_all:
+            return _joined(record, earlier, keys)
+        return record
 
     def run_parts(self, context: Context, keys: Sequence[str]) -> dict[str, Record]:
         """Compute the given parts, or read those that are there."""
@@ -155,17 +163,79 @@ def work_folder(out: Path, name: str, scale: str) -> Path:
     return out / "work" / stem(name, scale)
 
 
+def record_file(out: Path, name: str, scale: str) -> Path:
+    """Where the record of an experiment lies in the folder of the results."""
+    return out / f"{stem(name, scale)}.json"
+
+
+def read_record(out: Path, name: str, scale: str) -> Record | None:
+    """Read the record of an experiment from the folder of the results, None if there is none.
+
+    Raises:
+        OutputError: the file there is not a record of this experiment.
+    """
+    file = record_file(out, name, scale)
+    if not file.exists():
+        return None
+    try:
+        record: Record = json.loads(file.read_bytes())
+        if (record["experiment"], record["scale"]) == (name, scale):
+            return record
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    raise OutputError(
+        f"{file}: is not a record of {name}. Move it away, or give another folder with --out."
+    )
+
+
 def write_record(record: Record, out: Path) -> Path:
     """Write a record into the folder of the results and return its file."""
-    file = out / f"{stem(record['experiment'], record['scale'])}.json"
+    file = record_file(out, record["experiment"], record["scale"])
     write_file(file, (json.dumps(record, indent=1) + "\n").encode())
     return file
+
+
+def _joined(record: Record, earlier: Record, keys: Sequence[str]) -> Record:
+    """Return a record that has the rows of an earlier one for the sets it has no row for.
+
+    Settings and missing parts of a set are those of its row. Provenance is that of both records, so
+    that nothing is left out that a row may come from; how long they took together is not known.
+    """
+    new = {row["dataset"]: row for row in record["results"]}
+    rows = {row["dataset"]: row for row in earlier["results"]} | new
+    kept = rows.keys() - new.keys()
+    if not kept:
+        return record
+
+    def of_sets(now: Any, before: Any) -> Any:
+        if not isinstance(now, Mapping):
+            return now
+        own = {name: value for name, value in now.items() if name not in kept}
+        return own | {name: value for name, value in (before or {}).items() if name in kept}
+
+    missing = [
+        *(key for key in record.get("missing", []) if _set_of(key) not in kept),
+        *(key for key in earlier.get("missing", []) if _set_of(key) in kept),
+    ]
+    settings = record["settings"].items()
+    return {
+        **{name: record[name] for name in record if name not in ("missing", "seconds")},
+        "settings": {n: of_sets(value, earlier["settings"].get(n)) for n, value in settings},
+        **({"missing": missing} if missing else {}),
+        "provenance": _common([earlier["provenance"], record["provenance"]]),
+        "results": [rows[name] for name in dict.fromkeys(map(_set_of, keys)) if name in rows],
+    }
+
+
+def _set_of(key: str) -> str:
+    return key.partition("_")[0]
 
 
 def _common(made: Sequence[Record]) -> Record:
     """One provenance of several: where they differ, all values in order of appearance."""
     common: Record = {}
     for key in made[0]:
-        values = list(dict.fromkeys(part.get(key) for part in made))
+        given = (part.get(key) for part in made)
+        values = list(dict.fromkeys(v for g in given for v in (g if isinstance(g, list) else [g])))
         common[key] = values[0] if len(values) == 1 else values
     return common

@@ -93,8 +93,9 @@ def made_by(record: Mapping[str, Any]) -> str:
     where = words("device") if words("device") != "CPU" else words("processor")
     missing = record.get("missing", [])
     rest = f" Parts not computed yet: {', '.join(missing)}." if missing else ""
+    seconds = f"; {record['seconds']:.0f} s of computing" if "seconds" in record else ""
     return (
         f"`graphscore reproduce {record['experiment']}{scale} --seeds {len(record['seeds'])}`, "
-        f"{where}, torch {words('torch')}, commit {words('commit')}, {words('date')}; "
-        f"{record['seconds']:.0f} s of computing.{rest}\n"
+        f"{where}, torch {words('torch')}, commit {words('commit')}, {words('date')}"
+        f"{seconds}.{rest}\n"
     )
