@@ -140,7 +140,7 @@ def compute(context: Context, key: str) -> Record:
         return {**record, "guide_seconds": seconds, **_verdict(guided, data, plan)}
     if which == "calls":
         return {**record, "curve": _against_calls(generator, data, plan)}
-    return {**record, **judge(generator, data, plan, "val")}
+    return {**record, **judge(generator, data, plan, "val", number=plan.moment_samples)}
 
 
 # ---------------------------------------------------------------------- samplers
@@ -266,7 +266,7 @@ def _guided(
         source=name,
         seed=SEED,
         network=guide.network,
-        denoising=guide.denoising,
+        denoising=plan.denoising,
         training={**LEARNING, **plan.training, **guide.training},
         sampling=usual_sampler(plan.calls),
     )
