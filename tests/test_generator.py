@@ -20,7 +20,7 @@ from graphscore.errors import (
     SettingsError,
     TrainingError,
 )
-from graphscore.generator import PAIRS_PER_CHUNK
+from graphscore.model_sampling import PAIRS_PER_CHUNK
 from graphscore.networks import EDPGNNSettings
 from graphscore.noise import NoiseSettings
 from graphscore.sampling import LangevinSettings

@@ -11,6 +11,7 @@ import torch
 from graphscore import GraphGenerator
 from graphscore.errors import CheckpointError, SettingsError
 from graphscore.graphs import GraphBatch
+from graphscore.model_sampling import langevin_levels
 from graphscore.networks import AsDenoiser, EdgeDensity, GuidedNetwork, LogOddsDenoiser
 from graphscore.sampling import HeunSettings, LangevinSettings, RenoisingSettings
 from graphscore.training.checkpoint import read_checkpoint, write_checkpoint
@@ -179,7 +180,7 @@ def test_langevin_dynamics_keeps_to_the_levels_that_were_learned(fitted):
     """The usual ladder ends below the usual range."""
     low, high = 0.15, 4.0
     assert fitted.settings.noise.sigmas[-1] < low
-    assert all(low <= sigma <= high for sigma in fitted._ladder().sigmas)
+    assert all(low <= sigma <= high for sigma in langevin_levels(fitted.settings).sigmas)
 
 
 def test_a_shipped_denoiser_keeps_the_sampler_that_was_chosen(graphs, tmp_path):

@@ -20,7 +20,7 @@ OPEN = {"errors", "seeding", "settings", "atomic", "version"}
 """Open to all; they import only each other."""
 
 _MODEL = {"graphs", "datasets", "noise", "networks", "sampling", "training", "metrics", "config"}
-_MADE = {"assembly", "recommendation", "trained_model"}
+_MADE = {"assembly", "recommendation", "trained_model", "model_sampling"}
 _GENERATOR = _MODEL | _MADE | {"acceleration", "device", "progress", "pretrained"}
 _ALL = _GENERATOR | {"generator", "baselines", "algorithms", "plots", "provenance"}
 
@@ -37,6 +37,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "assembly": {"networks", "training", "config"},
     "recommendation": {"graphs", "networks", "sampling", "config"},
     "trained_model": {"graphs", "networks", "sampling", "training", "config", "assembly"},
+    "model_sampling": {
+        *("graphs", "noise", "networks", "sampling", "config", "assembly"),
+        *("acceleration", "progress"),
+    },
     "pretrained": {"config", "datasets", "training", "assembly"},
     "generator": _GENERATOR,
     "bench": (_GENERATOR - {"metrics", "pretrained"}) | {"provenance"},

@@ -12,41 +12,21 @@ from typing import Any, Self
 
 import networkx as nx
 import torch
-from torch import Tensor
 
-from graphscore.acceleration import (
-    Accelerate,
-    choose_sampler,
-    choose_trainer,
-    resolve_accelerate,
-    sample_denoiser,
-)
+from graphscore.acceleration import Accelerate, choose_trainer, resolve_accelerate
 from graphscore.assembly import Network, make_objective
-from graphscore.config import (
-    NetworkSettings,
-    RunSettings,
-    SamplingSettings,
-    named_network,
-)
+from graphscore.config import NetworkSettings, RunSettings, SamplingSettings, named_network
 from graphscore.device import describe_device, resolve_device
 from graphscore.errors import GraphscoreError, OutputError, SettingsError
-from graphscore.graphs import GraphBatch, node_mask_of_sizes, prepare_graphs
+from graphscore.graphs import GraphBatch, prepare_graphs
 from graphscore.metrics import EvaluationResult, evaluate
-from graphscore.networks import EdgeDensity, GuidanceSettings, GuidedNetwork, LogOddsNetwork
-from graphscore.noise import NoiseSettings, ladder
+from graphscore.model_sampling import sample_graphs
+from graphscore.networks import EdgeDensity, GuidanceSettings, GuidedNetwork
+from graphscore.noise import NoiseSettings
 from graphscore.pretrained import pretrained_folder
-from graphscore.progress import Update, progress
+from graphscore.progress import progress
 from graphscore.recommendation import suited
-from graphscore.sampling import (
-    WEIGHTS,
-    LangevinSettings,
-    Selection,
-    SizeDistribution,
-    chunks_of_similar_size,
-    grid,
-    quantise,
-    select,
-)
+from graphscore.sampling import WEIGHTS, Selection, SizeDistribution, grid, select
 from graphscore.seeding import torch_generator
 from graphscore.trained_model import (
     TrainedModel,
@@ -60,9 +40,6 @@ from graphscore.trained_model import (
 from graphscore.training import DenoisingSettings, Trainer, TrainingRecord, TrainingSettings
 from graphscore.training.checkpoint import write_checkpoint
 from graphscore.training.run_folder import LOG, RunFolder
-
-PAIRS_PER_CHUNK = {"cpu": 100_000, "cuda": 4_000_000, "mps": 1_000_000}
-"""Pairs of nodes sampled at a time: enough to keep the device busy, and fitting its memory."""
 
 Graphs = Iterable[Any] | GraphBatch
 
@@ -329,28 +306,16 @@ class GraphGenerator:
             drawn = distribution.draw(number, generator=torch_generator(seed, *stream, "sizes"))
         else:
             drawn = torch.tensor([int(size) for size in sizes])
-        settings = self.sampler_settings(sampling)
-        network = self._weighted(guidance)
-        chunks = chunks_of_similar_size(drawn, PAIRS_PER_CHUNK.get(self.device.type, 100_000))
-        graphs: dict[int, nx.Graph[Any]] = {}
-        steps = settings.steps_in_all(self._ladder())
-        with progress("sampling", steps * len(chunks), enabled=self.show_progress) as update:
-            for index, chunk in enumerate(chunks):
-                generator = torch_generator(seed, *stream, index, device=self.device)
-                before = index * steps
-                made = self._sample_chunk(
-                    network, drawn[chunk], settings, generator, partial(_advance, update, before)
-                )
-                graphs |= dict(zip(chunk.tolist(), made))
-        return [graphs[index] for index in range(number)]
-
-    def _ladder(self) -> NoiseSettings:
-        """The noise levels of Langevin dynamics: those that the network was trained on."""
-        noise, denoising = self.settings.noise, self.settings.denoising
-        if denoising is None:
-            return noise
-        low, high = denoising.sigma_range.sigma_min, denoising.sigma_range.sigma_max
-        return NoiseSettings(sigmas=tuple(s for s in noise.sigmas if low <= s <= high) or (low,))
+        return sample_graphs(
+            self._weighted(guidance),
+            drawn,
+            self.sampler_settings(sampling),
+            self.settings,
+            random=partial(torch_generator, seed, *stream, device=self.device),
+            device=self.device,
+            accelerate=self.accelerate,
+            show_progress=self.show_progress,
+        )
 
     def sampler_settings(
         self, changes: SamplingSettings | Mapping[str, Any] | None = None
@@ -382,38 +347,6 @@ class GraphGenerator:
                 "or `graphscore guide`."
             )
         return network
-
-    def _sample_chunk(
-        self,
-        network: Network,
-        sizes: Tensor,
-        settings: SamplingSettings,
-        generator: torch.Generator,
-        on_step: Callable[[int, Tensor], None],
-    ) -> list[nx.Graph[Any]]:
-        node_mask = node_mask_of_sizes(sizes).to(self.device)
-        if isinstance(settings, LangevinSettings):
-            levels = ladder(self._ladder(), device=self.device)
-            sampler = choose_sampler(network, nodes=node_mask.shape[1], accelerate=self.accelerate)
-            result = sampler.sample(
-                node_mask, levels, settings, generator=generator, on_step=on_step
-            )
-        else:
-            # The settings of a run do not have these samplers without this objective.
-            denoising = self.settings.denoising
-            assert isinstance(network, LogOddsNetwork)
-            assert denoising is not None
-            result = sample_denoiser(
-                network,
-                node_mask,
-                denoising.sigma_range,
-                settings,
-                generator=generator,
-                on_step=on_step,
-                fast=self.accelerate == "auto",
-            )
-        adj = quantise(result.adj, node_mask, settings.threshold)
-        return GraphBatch(adj, node_mask).to("cpu").to_networkx()
 
     def guided_by(
         self,
@@ -602,7 +535,3 @@ class GraphGenerator:
             accelerate=accelerate,
             show_progress=show_progress,
         )
-
-
-def _advance(update: Update, before: int, done: int, _: Tensor) -> None:
-    update(before + done, "")
