@@ -158,6 +158,7 @@ def test_a_guide_is_judged_beside_the_model_alone(context, monkeypatch, tmp_path
     assert guided["network_calls"] == 2 * guided["sampling"]["steps"]
     assert guided["parameters"] > alone["parameters"]
     assert guided["guide_seconds"] > 0
+    assert guided["guide_device"] == "cpu"
     # Validation graphs say which of the two counts.
     distances = [min(trial["distance"] for trial in one["trials"]) for one in verdicts]
     assert distances == sorted(distances)
@@ -165,4 +166,5 @@ def test_a_guide_is_judged_beside_the_model_alone(context, monkeypatch, tmp_path
     text = experiment.markdown(made)
     assert "tree-spectre, samples, guided" in text
     assert "On tree-spectre a weaker model is trained too" in text
+    assert " s on the CPU)" in text
     assert experiment.pictures(made, tmp_path)

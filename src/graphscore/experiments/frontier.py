@@ -48,6 +48,7 @@ from graphscore.sampling import (
     starts_within,
 )
 from graphscore.seeding import derive_seed
+from graphscore.training.checkpoint import read_document
 from graphscore.training.run_folder import RunFolder
 
 SEED = 0
@@ -136,8 +137,8 @@ def compute(context: Context, key: str) -> Record:
     if which == "verdict":
         return {**record, **_verdict({generator: candidates(plan)}, data, plan)}
     if which == "guided":
-        guided, seconds = _guided(context, generator, data, plan)
-        return {**record, "guide_seconds": seconds, **_verdict(guided, data, plan)}
+        guided, made = _guided(context, generator, data, plan)
+        return {**record, **made, **_verdict(guided, data, plan)}
     if which == "calls":
         return {**record, "curve": _against_calls(generator, data, plan)}
     return {**record, **judge(generator, data, plan, "val", number=plan.moment_samples)}
@@ -256,8 +257,11 @@ def _guidance(generator: GraphGenerator) -> Record | None:
 
 def _guided(
     context: Context, generator: GraphGenerator, data: Dataset, plan: Plan
-) -> tuple[dict[GraphGenerator, Sequence[SamplerSettings]], float]:
-    """Train the guide of a set; return the generator with it by each weight, and the seconds."""
+) -> tuple[dict[GraphGenerator, Sequence[SamplerSettings]], Record]:
+    """Train the guide of a set; return the generator with it by each weight, and how it was made.
+
+    A guide is small, so it may have been trained on another device than the model.
+    """
     name = data.info.name
     guide, key = guide_plan(context, name), f"{name}_guide"
     weaker = context.fit(
@@ -275,7 +279,11 @@ def _guided(
         generator.guided_by(weaker, weight=weight, **levels): guide.samplers
         for weight in guide.weights
     }
-    return guided, RunFolder(context.run_folder(key)).records()[-1]["seconds"]
+    run = context.run_folder(key)
+    return guided, {
+        "guide_seconds": RunFolder(run).records()[-1]["seconds"],
+        "guide_device": read_document(run)["made_with"]["device"],
+    }
 
 
 def _against_calls(generator: GraphGenerator, data: Dataset, plan: Plan) -> list[Record]:

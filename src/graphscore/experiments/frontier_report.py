@@ -61,7 +61,7 @@ def _bars(record: Record) -> Table:
                 "yes" if result["reached"] else "no",
                 _sampler(verdict),
                 f"{verdict['parameters']}",
-                f"{verdict['training_seconds'] + verdict.get('guide_seconds', 0):.0f} s",
+                f"{verdict['training_seconds']:.0f} s",
                 result["published"],
             ]
         )
@@ -200,10 +200,11 @@ def _guides(record: Record) -> list[str]:
         guided, alone = with_guide[True], with_guide[False]
         plan, guidance = record["settings"]["guides"][name], guided["guidance"]
         values = [text_of(measured(part, measure), measure) for part in (guided, alone)]
+        where = " on the CPU" if guided.get("guide_device") == "cpu" else ""
         found.append(
             f"On {name} a weaker model is trained too ({plan['network']['blocks']} blocks of "
             f"width {plan['network']['pair_width']}, {plan['training']['steps']} steps, "
-            f"{guided['guide_seconds']:.0f} s). Between sigma {guidance['sigma_min']:g} and "
+            f"{guided['guide_seconds']:.0f} s{where}). Between sigma {guidance['sigma_min']:g} and "
             f"{guidance['sigma_max']:g} log-odds are moved away from its own by "
             f"{guidance['weight']:g} times the difference, a weight that validation graphs chose. "
             f"That gives {values[0]} instead of {values[1]}.\n"
