@@ -23,5 +23,5 @@ def test_a_named_device_is_that_device():
 @pytest.mark.parametrize("name", ["warp", "", "cuda:99", "cpu cpu", "hpu", "privateuseone", "meta"])
 def test_devices_that_cannot_compute_here_are_refused(name):
     """Also those that torch knows by name only, and `meta`, which holds no numbers."""
-    with pytest.raises(SettingsError, match=f"device '{name}' is not available.*auto, cpu, cuda"):
+    with pytest.raises(SettingsError, match=f"device '{name}' is not available.*auto, cpu"):
         resolve_device(name)

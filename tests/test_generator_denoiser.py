@@ -273,7 +273,7 @@ def test_weights_that_cannot_be_chosen(fitted, weaker, graphs):
         guided.select_guidance(graphs, number=0)
     with pytest.raises(SettingsError, match=r"weight.*-1"):
         guided.select_guidance(graphs, number=1, weights=(-1.0,))
-    with pytest.raises(SettingsError, match=r"none of 0"):
+    with pytest.raises(SettingsError, match=r"at least one candidate"):
         guided.select_guidance(graphs, weights=())
     assert guided.settings.guide.weight == 1.0
 
@@ -296,6 +296,8 @@ def test_guides_that_do_not_suit_are_refused(fitted, weaker, graphs):
     for better, guide in ((fitted, guided), (guided, weaker)):
         with pytest.raises(SettingsError, match=r"two models without a guide"):
             better.guided_by(guide)
+    with pytest.raises(SettingsError, match=r"the model and its guide are the same"):
+        fitted.guided_by(fitted)
     with pytest.raises(SettingsError, match=r"trained on graphs \(4 graphs\).*\(3 graphs\)"):
         fitted.guided_by(make().fit(graphs[:3]))
     with pytest.raises(SettingsError, match=r"to denoise at every noise level"):

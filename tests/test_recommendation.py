@@ -78,6 +78,20 @@ def test_a_part_of_the_sampler_settings_changes_that_part(sampling, expected):
     assert {name: found[name] for name in expected} == expected
 
 
+@pytest.mark.parametrize("network", ["denoiser", {"kind": "denoiser", "blocks": 2}, {"blocks": 2}])
+def test_a_part_of_the_shape_changes_that_part(network):
+    """Who asks for fewer blocks does not get wider ones."""
+    usual = suited(RunSettings(), graphs(12), on_cpu=True).network
+    found = suited(RunSettings(network=network), graphs(12), on_cpu=True).network
+    assert found == (usual if network == "denoiser" else usual.replaced(blocks=2))
+
+
+def test_a_network_given_as_an_object_is_that_network():
+    for network in (DenoiserSettings(), DenoiserSettings(blocks=2)):
+        found = suited(RunSettings(network=network), graphs(12), on_cpu=True).network
+        assert found == network
+
+
 def test_a_cpu_gets_what_it_can_train():
     here, there = (suited(RunSettings(), graphs(64), on_cpu=cpu) for cpu in (True, False))
     assert here.network.pair_width < there.network.pair_width

@@ -78,6 +78,19 @@ def check_folder_target(path: Path) -> None:
         )
 
 
+def check_place(path: Path) -> None:
+    """Refuse a target whose folder is not there and cannot be made, before long work.
+
+    Raises:
+        OutputError: something else is in the way, or nothing may be written there.
+    """
+    place = next(folder for folder in path.absolute().parents if folder.exists())
+    if not place.is_dir():
+        raise OutputError(f"{path}: {place} is a file and not a folder. Give another name.")
+    if not os.access(place, os.W_OK):
+        raise OutputError(f"{path}: nothing may be written into {place}. Give another folder.")
+
+
 def _beside(target: Path) -> Path:
     # In the same folder, because a rename is atomic only within one file system. The mode of the
     # new file follows the user's umask, which tempfile would override.

@@ -91,6 +91,9 @@ class RunSettings(Settings):
         if isinstance(network, str):
             network = named_network(network)
             values = {**values, "network": network}
+        if isinstance(network, Settings):
+            # Who gives an object has chosen all of it.
+            values = {**values, "network": network.replaced()}
         if _network_tag(network) == "denoiser" and values.get("denoising") is None:
             values = {**values, "denoising": DenoisingSettings()}
         sampling = values.get("sampling")
@@ -116,7 +119,8 @@ class RunSettings(Settings):
         if chosen and not isinstance(self.sampling, LangevinSettings):
             raise ValueError(
                 f"the sampler {self.sampling.sampler!r} wants a network that was trained to "
-                "denoise at every noise level: use network kind 'denoiser', or set [denoising]"
+                "denoise at every noise level: train with network kind 'denoiser', or with "
+                "[denoising] set, or use the sampler 'langevin'"
             )
         if self.denoising is not None and not isinstance(self.sampling, LangevinSettings):
             # Before training, rather than when graphs are wanted.
@@ -157,15 +161,16 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def named_network(name: str) -> EDPGNNSettings | DenoiserSettings:
-    """Return the settings of a network by name.
+def named_network(name: str) -> dict[str, Any]:
+    """Return what a name says of a network; the rest are defaults, or suits the graphs.
 
     Raises:
         SettingsError: there is no such network.
     """
     if name not in NETWORKS:
         raise SettingsError(f"unknown network {name!r}. Use one of: {', '.join(NETWORKS)}.")
-    return NETWORKS[name]
+    network = NETWORKS[name]
+    return {"kind": network.kind, **network.model_dump(exclude_unset=True)}
 
 
 def changed_settings(stored: RunSettings, wanted: RunSettings) -> list[str]:

@@ -28,8 +28,13 @@ def resolve_device(name: str = "auto") -> torch.device:
         device = torch.device(name)
         torch.zeros(1, device=device).item()
     except Exception:  # torch raises a different type for every kind of missing device
+        there = {
+            "cuda": torch.cuda.is_available(),
+            "mps": torch.backends.mps.is_available(),
+        }
+        others = "".join(f", {kind}" for kind, found in there.items() if found)
         raise SettingsError(
-            f"device {name!r} is not available here. Use auto, cpu, cuda, cuda:1, ... or mps."
+            f"device {name!r} is not available here. Use auto, cpu{others}."
         ) from None
     if device.type == "cpu":
         _keep_freed_memory()

@@ -15,7 +15,7 @@ import torch
 
 from graphscore.acceleration import Accelerate, choose_trainer, resolve_accelerate
 from graphscore.assembly import Network, make_objective
-from graphscore.config import NetworkSettings, RunSettings, SamplingSettings, named_network
+from graphscore.config import NetworkSettings, RunSettings, SamplingSettings
 from graphscore.device import describe_device, resolve_device
 from graphscore.errors import GraphscoreError, OutputError, SettingsError
 from graphscore.graphs import GraphBatch, prepare_graphs
@@ -87,7 +87,7 @@ class GraphGenerator:
         parts = {
             "noise": noise,
             "denoising": denoising,
-            "network": named_network(network) if isinstance(network, str) else network,
+            "network": network,
             "training": training,
             "sampling": sampling,
         }
@@ -412,7 +412,7 @@ class GraphGenerator:
         reference = prepare_graphs(validation, source="validation graphs")
         denoising = self.settings.denoising
         trained = None if denoising is None else denoising.sigma_range
-        tried = candidates or grid(self.settings.sampling, trained)
+        tried = grid(self.settings.sampling, trained) if candidates is None else candidates
         selection = select(
             tried,
             lambda sampling: (

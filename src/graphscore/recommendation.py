@@ -52,7 +52,8 @@ def _sampling(settings: RunSettings, nodes: int) -> SamplerSettings:
 def suited(settings: RunSettings, data: GraphBatch, *, on_cpu: bool) -> RunSettings:
     """Return settings with what was not given chosen from the size of the graphs.
 
-    Without a network in `settings`, it is a denoiser. What was given stays.
+    Without a network in `settings`, it is a denoiser. What was given stays, also of a denoiser's
+    shape; a sampler that was named has its own defaults.
 
     Args:
         settings: as given.
@@ -67,9 +68,11 @@ def suited(settings: RunSettings, data: GraphBatch, *, on_cpu: bool) -> RunSetti
     'edp-gnn'
     """
     given = {name: getattr(settings, name) for name in settings.model_fields_set}
-    given.setdefault("network", _network(data.max_nodes, on_cpu))
-    if not isinstance(given["network"], DenoiserSettings):
+    network = given.get("network", DenoiserSettings())
+    if not isinstance(network, DenoiserSettings):
         return RunSettings(**given)
+    chosen = network.model_dump(exclude_unset=True)
+    given["network"] = _network(data.max_nodes, on_cpu).replaced(**chosen)
     training = settings.training.model_dump(exclude_unset=True)
     given["training"] = {**_training(data.max_nodes, on_cpu), **training}
     given["sampling"] = _sampling(settings, data.max_nodes)

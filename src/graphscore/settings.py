@@ -81,7 +81,8 @@ def _place(model: type[BaseModel], path: tuple[int | str, ...]) -> tuple[list[st
 def _describe(error: ValidationError, model: type[BaseModel]) -> str:
     lines = []
     for item in error.errors():
-        where = ".".join(_place(model, item["loc"])[0]) or model.__name__
+        path = ".".join(_place(model, item["loc"])[0])
+        where = path or model.__name__
         if item["type"] == "extra_forbidden":
             allowed = _place(model, item["loc"][:-1])[1]
             near = difflib.get_close_matches(str(item["loc"][-1]), allowed, n=1)
@@ -92,5 +93,7 @@ def _describe(error: ValidationError, model: type[BaseModel]) -> str:
             lines.append(f"setting {where!r}: unknown kind {item['ctx']['tag']!r}. Use {known}.")
         else:
             message = item["msg"].removeprefix("Value error, ")
-            lines.append(f"setting {where!r} = {item['input']!r}: {message}.")
+            # Of several settings together, the message says which ones it is about.
+            given = "" if isinstance(item["input"], Mapping) else f" = {item['input']!r}"
+            lines.append(f"setting {where!r}{given}: {message}." if path else f"{message}.")
     return "\n".join(lines)

@@ -133,6 +133,11 @@ def guided_model(
             f"and its guide on {guide.origin['source']} ({guide.origin['graphs']} graphs). Train "
             "both on the same graphs in the same order."
         )
+    if settings.network == of_guide.network and _same_weights(model.network, guide.network):
+        raise SettingsError(
+            "the model and its guide are the same, so that guidance would change nothing. Give a "
+            "guide that is smaller, or was trained for a shorter time."
+        )
     trained, known = settings.denoising.sigma_range, of_guide.denoising.sigma_range
     low, high = guidance.limits
     low, high = max(low, trained.sigma_min), min(high, trained.sigma_max)
@@ -148,6 +153,11 @@ def guided_model(
     network = GuidedNetwork(model.network, deepcopy(guide.network), described)
     joined = replace(model, network=network, seconds=model.seconds + guide.seconds)
     return settings.replaced(guide=described.model_dump()), joined
+
+
+def _same_weights(first: Network, second: Network) -> bool:
+    weights = second.state_dict()
+    return all(torch.equal(t.cpu(), weights[n].cpu()) for n, t in first.state_dict().items())
 
 
 def reweighted(
@@ -184,6 +194,12 @@ def check_continues(
         raise CheckpointError(
             f"{path}: was started with other settings ({'; '.join(changed)}). "
             "Continue with the same ones, or start a new run."
+        )
+    if settings.training.steps < document["step"]:
+        raise CheckpointError(
+            f"{path}: was trained for {document['step']} steps already, but "
+            f"{settings.training.steps} are asked for in all. Give at least as many, or start a "
+            "new run."
         )
     before = document["training_graphs"]
     if before["sha256"] != origin["sha256"]:

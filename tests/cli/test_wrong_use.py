@@ -29,9 +29,10 @@ RESUME = ["train", "graphs.g6", "--out", "run", "--resume"]
         pytest.param([*TRAIN, "--seed", "-1"], ["seed", "-1", "greater than"], id="seed"),
         pytest.param([*TRAIN, "--learning-rate", "nan"], ["learning_rate", "nan"], id="nan"),
         pytest.param([*TRAIN, "--network", "gim"], ["'gim'", "edp-gnn", "gin"], id="network"),
-        pytest.param([*TRAIN, "--device", "warp"], ["'warp'", "cpu", "cuda"], id="device"),
-        pytest.param([*TRAIN, "--device", "meta"], ["'meta'", "cpu", "cuda"], id="device meta"),
-        pytest.param([*TRAIN, "--device", "hpu"], ["'hpu'", "cpu", "cuda"], id="device hpu"),
+        pytest.param([*TRAIN, "--max-seconds", "nan"], ["--max-seconds nan"], id="nan seconds"),
+        pytest.param([*TRAIN, "--device", "warp"], ["'warp'", "auto, cpu"], id="device"),
+        pytest.param([*TRAIN, "--device", "meta"], ["'meta'", "auto, cpu"], id="device meta"),
+        pytest.param([*TRAIN, "--device", "hpu"], ["'hpu'", "auto, cpu"], id="device hpu"),
         pytest.param(
             [*TRAIN, "--max-nodes", "5"],
             ["graphs.g6 line 3", "6 nodes", "at most 5", "--max-nodes 6"],
@@ -40,7 +41,45 @@ RESUME = ["train", "graphs.g6", "--out", "run", "--resume"]
         pytest.param([*TRAIN, "--max-nodes", "0"], ["max-nodes", "0"], id="limit of no nodes"),
         pytest.param([*TRAIN, "--format", "g7"], ["'g7'", "graph6"], id="format"),
         pytest.param([*SAMPLE, "--number", "0"], ["--number 0", "at least 1"], id="number"),
-        pytest.param([*SAMPLE, "--nodes", "0"], ["nodes", "at least 1"], id="nodes"),
+        pytest.param([*SAMPLE, "--nodes", "0"], ["--nodes 0", "at least 1"], id="nodes"),
+        pytest.param(
+            [*SAMPLE, "-n", "1", "--nodes", "10000000"],
+            ["out of memory", "--nodes"],
+            id="more nodes than fit in any memory",
+        ),
+        pytest.param(
+            ["sample", "run", "--steps", "4"],
+            ["--steps is for heun and renoising", "the sampler is langevin", "--steps-per-level"],
+            id="option of another sampler",
+        ),
+        pytest.param(
+            ["sample", "run", "--sampler", "heun"],
+            ["graphscore: the sampler 'heun' wants a network", "use the sampler 'langevin'."],
+            id="sampler that the network cannot serve",
+        ),
+        pytest.param(
+            [*SAMPLE, "--out", "x.png", "--format", "graph6", "--picture", "x.png"],
+            ["x.png", "the same file"],
+            id="graphs and picture in one file",
+        ),
+        pytest.param(
+            [*SAMPLE, "--out", "graphs.g6/x.g6"], ["graphs.g6", "not a folder"], id="no folder"
+        ),
+        pytest.param(
+            [*SAMPLE, "--picture", "graphs.g6/x.png"],
+            ["graphs.g6", "not a folder"],
+            id="no folder for a picture",
+        ),
+        pytest.param(
+            ["datasets", "export", "ego-small", "-o", "x.g6", "--seed", "3"],
+            ["ego-small is a fixed set", "--seed"],
+            id="seed of a fixed set",
+        ),
+        pytest.param(
+            [*RESUME, "--steps", "1"],
+            ["was trained for", "1 are asked for", "at least as many"],
+            id="fewer steps than trained",
+        ),
         pytest.param(
             [*SAMPLE, "--step-size", "-1"], ["step_size", "-1", "greater than 0"], id="step size"
         ),
@@ -199,7 +238,9 @@ def _newer(path):
         pytest.param(_newer, "checkpoint.json", ["version 99", "version 1"], id="newer"),
     ],
 )
-@pytest.mark.parametrize("arguments", [SAMPLE, RESUME], ids=["sample", "resume"])
+@pytest.mark.parametrize(
+    "arguments", [SAMPLE, RESUME, ["info", "run"]], ids=["sample", "resume", "info"]
+)
 def test_damaged_checkpoints(place, refused, arguments, damage, pattern, words):
     """Damage is noticed before anything is computed from it; the damaged file is named."""
     (path,) = (place / "run").glob(pattern)

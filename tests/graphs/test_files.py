@@ -385,7 +385,7 @@ def test_targets_that_cannot_be_written(tmp_path):
     refused("not empty", tmp_path / "full", format="tu")
     refused("a file of that name", tmp_path / "file.gml")
     refused("a folder of that name", tmp_path / "dir.g6")
-    refused("cannot write", tmp_path / "file.gml" / "below.g6")
+    refused(r"file\.gml is a file and not a folder", tmp_path / "file.gml" / "below.g6")
     assert (tmp_path / "full" / "mine.md").read_text() == "keep"
     assert os.listdir(tmp_path / "full") == ["mine.md"]
     write_graphs(tmp_path / "empty", graphs, format="gml")

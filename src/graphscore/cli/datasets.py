@@ -70,9 +70,13 @@ def export(
         Folder with the source files of datasets that are not shipped (or set GRAPHSCORE_DATA).
     """
     from graphscore.datasets import load_dataset
+    from graphscore.errors import SettingsError
     from graphscore.graphs import write_graphs
 
-    graphs = load_dataset(name, seed=seed, data_dir=data_dir).split(split)
+    data = load_dataset(name, seed=seed, data_dir=data_dir)
+    if seed is not None and not data.info.seeded:
+        raise SettingsError(f"{name} is a fixed set, so --seed has no meaning; leave it out.")
+    graphs = data.split(split)
     write_graphs(out, graphs, format=format)
     print(f"{len(graphs)} graphs written to {out}")
     return 0

@@ -58,9 +58,9 @@ def _list_shipped(*, json: bool) -> None:
 
 
 def _show_card(card: ModelCard, place: ModelPlace, *, json: bool) -> None:
-    from graphscore.training.checkpoint import read_document
+    from graphscore.training.checkpoint import read_checkpoint
 
-    read_document(place.folder)  # a card beside a damaged model is not believed
+    read_checkpoint(place.folder)  # a card beside a damaged model is not believed
     if json:
         print_json({"run": str(place.folder), "shipped": bool(place.shipped), **card.to_dict()})
         return
@@ -76,10 +76,10 @@ def _show_card(card: ModelCard, place: ModelPlace, *, json: bool) -> None:
 def report(run: Path, *, json: bool, more: Mapping[str, Any] | None = None) -> None:
     """Show what a run folder holds, as JSON with what is given besides."""
     from graphscore.settings import in_one_line
-    from graphscore.training.checkpoint import read_document
+    from graphscore.training.checkpoint import read_checkpoint
     from graphscore.training.run_folder import RunFolder
 
-    document = read_document(run)
+    document, _ = read_checkpoint(run)
     records = RunFolder(run).records()
     last = records[-1] if records else None
     sizes = [int(size) for size in document["sizes"]]
@@ -117,7 +117,7 @@ def report(run: Path, *, json: bool, more: Mapping[str, Any] | None = None) -> N
         ["trained on", f"{record['trained_on']}, {record['graphs']} graphs"],
         ["nodes", f"{min(sizes)} to {max(sizes)}"],
         ["steps", f"{document['step']} of {steps}"],
-        [name_of_loss, loss],
+        *([[name_of_loss, loss]] if loss else []),
         ["training time", f"{document['seconds']:.0f} s"],
         ["made with", in_one_line(document["made_with"])],
         ["files", ", ".join(record["files"])],

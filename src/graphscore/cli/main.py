@@ -46,13 +46,15 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
         _fail(str(error))
     except KeyboardInterrupt:
         sys.exit(130)
-    except RuntimeError as error:
-        # By name, because naming torch's class would load torch for every --help.
-        if type(error).__name__ != "OutOfMemoryError":
+    except (RuntimeError, MemoryError) as error:
+        # Here, because it loads torch, and --help is to be fast.
+        from graphscore.training.memory import is_out_of_memory
+
+        if not is_out_of_memory(error):
             raise
         _fail(
-            "the device is out of memory. Use a smaller --batch-size for training or a smaller "
-            "--number for sampling, drop the largest graphs, or use --device cpu."
+            "the device is out of memory. Use a smaller --batch-size for training, smaller --nodes "
+            "for sampling, drop the largest graphs, or use a device with more memory."
         )
     except BrokenPipeError:
         # The reader went away (for instance `| head`); nothing is left to say to it.

@@ -79,7 +79,7 @@ def reproduce(
         raise SettingsError(f"--scale {scale!r}: use {' or '.join(OFFERED)}.")
     if seeds < 1:
         raise SettingsError(f"--seeds {seeds}: give at least 1.")
-    if max_seconds is not None and max_seconds < 0:
+    if max_seconds is not None and not max_seconds >= 0:
         raise SettingsError(f"--max-seconds {max_seconds:g}: give at least 0.")
     if finished and parts is not None:
         raise SettingsError("--finished computes nothing, so --parts has no meaning; give one.")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -87,12 +88,16 @@ def sample(
 
     if number < 1:
         raise SettingsError(f"--number {number}: ask for at least 1 graph.")
+    if nodes is not None and nodes < 1:
+        raise SettingsError(f"--nodes {nodes}: give at least 1.")
     place = find_model(run)
     beside = place.folder / "samples.g6"
     target = out or (Path(f"{place.shipped}-samples.g6") if place.shipped else beside)
     check_target(target, number, format=format)
     if picture is not None:
         check_picture(picture)
+        if picture.absolute() == target.absolute():
+            raise SettingsError(f"{target}: graphs and picture cannot go to the same file.")
     generator = GraphGenerator.load(place.folder, device=device, accelerate=accelerate)
     changes = {
         "sampler": sampler,
@@ -104,9 +109,9 @@ def sample(
         "steps_per_level": steps_per_level,
         "threshold": threshold,
     }
-    settings = generator.sampler_settings(
-        {name: value for name, value in changes.items() if value is not None}
-    )
+    given = {name: value for name, value in changes.items() if value is not None}
+    _check_options(given, sampler or generator.settings.sampling.sampler)
+    settings = generator.sampler_settings(given)
     chosen = generator.settings.seed if seed is None else seed
     started = time.perf_counter()
     sizes = None if nodes is None else [nodes] * number
@@ -132,3 +137,24 @@ def sample(
     else:
         print(f"{number} graphs written to {target} in {seconds:.1f} s (seed {chosen})")
     return 0
+
+
+def _check_options(given: Mapping[str, Any], sampler: str) -> None:
+    """Refuse options that are for other samplers, and say which ones there are for this one."""
+    from graphscore.errors import SettingsError
+    from graphscore.sampling import HeunSettings, LangevinSettings, RenoisingSettings
+
+    options = {
+        str(kind.model_fields["sampler"].default): [
+            f"--{name.replace('_', '-')}" for name in kind.model_fields if name != "sampler"
+        ]
+        for kind in (LangevinSettings, HeunSettings, RenoisingSettings)
+    }
+    for name in given.keys() - {"sampler"}:
+        option = f"--{name.replace('_', '-')}"
+        if option not in options[sampler]:
+            others = " and ".join(other for other, known in options.items() if option in known)
+            raise SettingsError(
+                f"{option} is for {others}, but the sampler is {sampler}, which has "
+                f"{', '.join(options[sampler])}. Use these, or another --sampler."
+            )

@@ -54,8 +54,8 @@ def train(
         TOML file with the sections [noise], [denoising], [network], [training], [sampling];
         options win over it.
     network
-        denoiser, edp-gnn, edp-gnn-released or gin; if not given, a denoiser whose size, training
-        and sampler suit the graphs.
+        denoiser, edp-gnn, edp-gnn-released or gin; denoiser if not given. What is not said of a
+        denoiser, of its training and of its sampler suits the graphs.
     steps
         Optimiser steps in all.
     batch_size
@@ -83,7 +83,7 @@ def train(
     from graphscore.generator import GraphGenerator
     from graphscore.training.tensorboard import tensorboard_writer
 
-    if max_seconds is not None and max_seconds < 0:
+    if max_seconds is not None and not max_seconds >= 0:
         raise SettingsError(f"--max-seconds {max_seconds:g}: give at least 0.")
     overrides = _overrides(
         seed=seed, steps=steps, batch_size=batch_size, learning_rate=learning_rate
@@ -135,7 +135,7 @@ def _settings(
 
     base: dict[str, Any] = read_document(stored)["settings"] if stored is not None else {}
     if network is not None:
-        base = {**base, "network": named_network(network).model_dump()}
+        base = {**base, "network": named_network(network)}
     if config is not None:
         base = merge(base, read_config(config))
         try:

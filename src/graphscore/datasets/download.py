@@ -123,7 +123,7 @@ def _download(archive: Archive, root: Path, missing: list[str]) -> None:
             f"{target} lacks {', '.join(missing)}, and downloading {archive.url} failed "
             f"({type(error).__name__}: {error}). Check the network, or get that file elsewhere and "
             f"unpack it so that {target / missing[0]} exists; another folder can be chosen with "
-            f"the environment variable {DATA_VARIABLE} or the argument data_dir."
+            f"the environment variable {DATA_VARIABLE}, --data-dir or the argument data_dir."
         ) from error
 
 

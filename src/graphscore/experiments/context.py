@@ -62,7 +62,7 @@ class Context:
         self.sizes: Scale = find_scale(self.scale)
         if self.seeds < 1:
             raise SettingsError(f"seeds {self.seeds}: give at least 1.")
-        if self.max_seconds is not None and self.max_seconds < 0:
+        if self.max_seconds is not None and not self.max_seconds >= 0:
             raise SettingsError(f"max_seconds {self.max_seconds:g}: give at least 0.")
         self.folder = Path(self.folder)
         self.torch_device: torch.device = resolve_device(self.device)

@@ -159,10 +159,12 @@ def check_target(path: str | os.PathLike[str], number: int, *, format: str | Non
 
     Raises:
         GraphDataError: the format is unknown.
-        OutputError: something that would not be replaced is in the way.
+        OutputError: something that would not be replaced is in the way, or nothing may be written
+            there.
     """
     path = Path(path)
     _check_format(format)
+    atomic.check_place(path)
     if _is_folder_target(path, number, format):
         atomic.check_folder_target(path)
     elif path.is_dir():

@@ -316,15 +316,16 @@ def check_simple(where: str, graph: nx.Graph[Any], repairs: Repairs) -> int:
     if graph.is_directed() and not repairs.undirected:
         raise GraphDataError(
             f"{where}: directed{_one_way_edge(graph)}, but an undirected graph is expected. To "
-            "read every edge as undirected, use --undirected (in Python: Repairs(undirected=True))."
+            "read every edge as undirected, use --undirected (in Python: prepare_graphs(graphs, "
+            "repairs=Repairs(undirected=True)), both from graphscore.graphs)."
         )
     loops = nx.number_of_selfloops(graph)
     if loops and not repairs.drop_self_loops:
         node = next(iter(nx.nodes_with_selfloops(graph)))
         raise GraphDataError(
             f"{where}: {loops} self-loop{'s' * (loops > 1)}, the first at node {node!r}, but none "
-            "is expected. To drop them, use --drop-self-loops (in Python: "
-            "Repairs(drop_self_loops=True))."
+            "is expected. To drop them, use --drop-self-loops (in Python: prepare_graphs(graphs, "
+            "repairs=Repairs(drop_self_loops=True)), both from graphscore.graphs)."
         )
     return loops
 

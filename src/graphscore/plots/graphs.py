@@ -11,6 +11,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from graphscore.atomic import check_place
 from graphscore.errors import OutputError
 from graphscore.plots.figure import new_figure, write_figure
 
@@ -86,7 +87,8 @@ def check_picture(path: str | os.PathLike[str]) -> None:
     """Refuse a file that a picture could not be written to, before long work.
 
     Raises:
-        OutputError: its suffix is none of `FORMATS`, or it is a folder.
+        OutputError: its suffix is none of `FORMATS`, it is a folder, or nothing may be written
+            there.
     """
     suffix = Path(path).suffix
     if suffix.lower() not in FORMATS:
@@ -95,6 +97,7 @@ def check_picture(path: str | os.PathLike[str]) -> None:
         )
     if Path(path).is_dir():
         raise OutputError(f"{path}: a folder of that name exists. Give another name.")
+    check_place(Path(path))
 
 
 def draw_graph(

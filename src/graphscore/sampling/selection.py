@@ -115,6 +115,8 @@ def select(
             trials.append((candidate, distance(candidate)))
         except SamplingError:  # a step size too large for the model: out of the race, not an end
             trials.append((candidate, float("inf")))
+    if not trials:
+        raise SettingsError("there is nothing to choose from: give at least one candidate.")
     finite = [trial for trial in trials if trial[1] < float("inf")]
     if not finite:
         raise SettingsError(

@@ -81,8 +81,8 @@ def _load(data: bytes, source: str) -> dict[str, _Array]:
             arrays = {name: np.asarray(archive[name]) for name in names if name in _KEYS}
     except Exception as error:  # zipfile, zlib and numpy raise a dozen kinds on damaged files
         raise GraphDataError(
-            f"{source}: not a readable .npz file ({error}). It may be truncated, of another "
-            "format, or hold Python objects, which are never loaded."
+            f"{source}: not a readable .npz file ({type(error).__name__}). It may be truncated, of "
+            "another format, or hold Python objects, which are never loaded."
         ) from error
     if "adj" not in arrays or {"node_mask", "sizes"} <= arrays.keys():
         raise GraphDataError(
