@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -101,6 +102,7 @@ def check_file(path: Path, expected: str, url: str) -> None:
 def _download(archive: Archive, root: Path, missing: list[str]) -> None:
     """Put the members of `archive` into `root`: all of them, checked, or none."""
     target = root / archive.folder
+    was_there = root.exists()
     try:
         root.mkdir(parents=True, exist_ok=True)
         # Inside the data folder, so that the final move stays on one disk and is atomic.
@@ -125,6 +127,10 @@ def _download(archive: Archive, root: Path, missing: list[str]) -> None:
             f"unpack it so that {target / missing[0]} exists; another folder can be chosen with "
             f"the environment variable {DATA_VARIABLE}, --data-dir or the argument data_dir."
         ) from error
+    finally:
+        if not was_there:
+            with contextlib.suppress(OSError):
+                root.rmdir()  # only if it is empty
 
 
 def _extract(archive: Archive, packed: Path, into: Path) -> None:
