@@ -162,7 +162,7 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def named_network(name: str) -> dict[str, Any]:
-    """Return what a name says of a network; the rest are defaults, or suits the graphs.
+    """Return what a name says of a network; the rest is left to defaults, or to the graphs.
 
     Raises:
         SettingsError: there is no such network.

@@ -5,11 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from graphscore.cli.tables import print_json
+
+if TYPE_CHECKING:
+    from graphscore.settings import Settings
 
 
 def sample(
@@ -109,9 +112,10 @@ def sample(
         "steps_per_level": steps_per_level,
         "threshold": threshold,
     }
-    given = {name: value for name, value in changes.items() if value is not None}
-    _check_options(given, sampler or generator.settings.sampling.sampler)
-    settings = generator.sampler_settings(given)
+    _check_options(changes, sampler or generator.settings.sampling.sampler)
+    settings = generator.sampler_settings(
+        {name: value for name, value in changes.items() if value is not None}
+    )
     chosen = generator.settings.seed if seed is None else seed
     started = time.perf_counter()
     sizes = None if nodes is None else [nodes] * number
@@ -139,22 +143,28 @@ def sample(
     return 0
 
 
-def _check_options(given: Mapping[str, Any], sampler: str) -> None:
+def _check_options(changes: Mapping[str, Any], sampler: str) -> None:
     """Refuse options that are for other samplers, and say which ones there are for this one."""
     from graphscore.errors import SettingsError
     from graphscore.sampling import HeunSettings, LangevinSettings, RenoisingSettings
 
-    options = {
-        str(kind.model_fields["sampler"].default): [
-            f"--{name.replace('_', '-')}" for name in kind.model_fields if name != "sampler"
-        ]
-        for kind in (LangevinSettings, HeunSettings, RenoisingSettings)
+    def options(kind: type[Settings]) -> list[str]:
+        return [name for name in changes if name != "sampler" and name in kind.model_fields]
+
+    kinds: dict[str, type[Settings]] = {
+        "langevin": LangevinSettings,
+        "heun": HeunSettings,
+        "renoising": RenoisingSettings,
     }
-    for name in given.keys() - {"sampler"}:
-        option = f"--{name.replace('_', '-')}"
-        if option not in options[sampler]:
-            others = " and ".join(other for other, known in options.items() if option in known)
+    known = {name: options(kind) for name, kind in kinds.items()}
+    for name, value in changes.items():
+        if value is not None and name not in ("sampler", *known[sampler]):
+            others = " and ".join(other for other, names in known.items() if name in names)
             raise SettingsError(
-                f"{option} is for {others}, but the sampler is {sampler}, which has "
-                f"{', '.join(options[sampler])}. Use these, or another --sampler."
+                f"{_option(name)} is for {others}, but the sampler is {sampler}, which has "
+                f"{', '.join(map(_option, known[sampler]))}. Use these, or another --sampler."
             )
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
