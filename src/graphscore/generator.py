@@ -406,19 +406,11 @@ class GraphGenerator:
             GraphscoreError: not trained yet, or no candidate works.
             CheckpointError: `run` holds no model.
         """
-        self._trained()
-        if number < 1:
-            raise SettingsError(f"cannot judge {number} samples; ask for at least 1.")
-        reference = prepare_graphs(validation, source="validation graphs")
+        distance = self._distance_to(validation, number, seed)
         denoising = self.settings.denoising
         trained = None if denoising is None else denoising.sigma_range
         tried = grid(self.settings.sampling, trained) if candidates is None else candidates
-        selection = select(
-            tried,
-            lambda sampling: (
-                evaluate(self.sample(number, seed=seed, sampling=sampling), reference).average
-            ),
-        )
+        selection = select(tried, lambda sampling: distance(sampling=sampling))
         self.settings = self.settings.replaced(sampling=selection.best)
         if run is not None:
             RunFolder(run).store_settings(self.settings.model_dump(mode="json"))
@@ -443,17 +435,18 @@ class GraphGenerator:
             GraphscoreError: not trained yet, or no weight works.
             SettingsError: there is no guide.
         """
+        distance = self._distance_to(validation, number, seed)
+        selection = select(weights, lambda weight: distance(guidance=weight))
+        self.settings, self._model = reweighted(self.settings, self._trained(), selection.best)
+        return selection
+
+    def _distance_to(self, validation: Graphs, number: int, seed: int) -> Callable[..., float]:
+        """The average MMD to validation graphs of samples that are drawn as the arguments say."""
+        self._trained()
         if number < 1:
             raise SettingsError(f"cannot judge {number} samples; ask for at least 1.")
         reference = prepare_graphs(validation, source="validation graphs")
-        selection = select(
-            weights,
-            lambda weight: (
-                evaluate(self.sample(number, seed=seed, guidance=weight), reference).average
-            ),
-        )
-        self.settings, self._model = reweighted(self.settings, self._trained(), selection.best)
-        return selection
+        return lambda **how: evaluate(self.sample(number, seed=seed, **how), reference).average
 
     def evaluate(
         self, reference: Graphs, *, number: int | None = None, seed: int | None = None

@@ -81,8 +81,7 @@ def _place(model: type[BaseModel], path: tuple[int | str, ...]) -> tuple[list[st
 def _describe(error: ValidationError, model: type[BaseModel]) -> str:
     lines = []
     for item in error.errors():
-        path = ".".join(_place(model, item["loc"])[0])
-        where = path or model.__name__
+        where = ".".join(_place(model, item["loc"])[0])
         if item["type"] == "extra_forbidden":
             allowed = _place(model, item["loc"][:-1])[1]
             near = difflib.get_close_matches(str(item["loc"][-1]), allowed, n=1)
@@ -95,5 +94,5 @@ def _describe(error: ValidationError, model: type[BaseModel]) -> str:
             message = item["msg"].removeprefix("Value error, ")
             # Of several settings together, the message says which ones it is about.
             given = "" if isinstance(item["input"], Mapping) else f" = {item['input']!r}"
-            lines.append(f"setting {where!r}{given}: {message}." if path else f"{message}.")
+            lines.append(f"setting {where!r}{given}: {message}." if where else f"{message}.")
     return "\n".join(lines)

@@ -92,7 +92,7 @@ def test_parts_apart_give_the_record_of_one_run(context):
 def by_set(factors):
     """An experiment with a row for each of two sets, of two parts each."""
 
-    def row(context, name, parts):
+    def row(name, parts):
         values = [parts[key]["value"] for key in parts if key.startswith(name)]
         return {"dataset": name, "values": values}
 
@@ -102,7 +102,7 @@ def by_set(factors):
         settings=lambda context: {"seed": 0, "factors": factors},
         compute=lambda context, key: {"value": int(key[-1]) * factors[key[:-2]]},
         assemble=lambda context, parts: [
-            row(context, name, parts) for name in factors if f"{name}_1" in parts
+            row(name, parts) for name in factors if f"{name}_1" in parts
         ],
         tables=lambda record: [],
         markdown=lambda record: "",

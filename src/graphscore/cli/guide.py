@@ -54,14 +54,15 @@ def guide(
     json
         Print the result as JSON.
     """
+    from graphscore.atomic import check_folder_target, check_place
     from graphscore.cli.info import report
     from graphscore.cli.tables import print_table
-    from graphscore.errors import OutputError, SettingsError
+    from graphscore.errors import SettingsError
     from graphscore.generator import GraphGenerator
     from graphscore.pretrained import find_model
 
-    if out.exists():
-        raise OutputError(f"{out}: exists already. Give the name of a new folder.")
+    check_folder_target(out)
+    check_place(out)
     if weight is not None and validation is not None:
         raise SettingsError(
             "--validation chooses the weight, so --weight has no meaning; give one."

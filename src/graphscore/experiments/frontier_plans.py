@@ -309,7 +309,6 @@ def guide_plan(context: Context, name: str) -> GuidePlan:
         # For a shorter time than the model, which is no smaller.
         training={**scale.training, "steps": max(1, scale.training["steps"] // 2)},
         samplers=(plan.samplers[0].replaced(steps=4),),
-        weights=plan.weights[:2],
     )
 
 
