@@ -152,7 +152,7 @@ def test_a_guide_is_judged_beside_the_model_alone(context, monkeypatch, tmp_path
     verdicts = [result["verdict"], result["other"]]
     alone, guided = sorted(verdicts, key=lambda verdict: verdict["guidance"] is not None)
     weights = [trial["guidance"]["weight"] for trial in guided["trials"]]
-    assert weights == [1.0, 2.0]
+    assert weights == [*GUIDES["sbm-spectre"].weights]
     assert guided["guidance"]["weight"] in weights
     # Both networks are called, and both have parameters.
     assert guided["network_calls"] == 2 * guided["sampling"]["steps"]

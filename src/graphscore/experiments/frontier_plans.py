@@ -133,12 +133,12 @@ PLANS = {
     ),
     "sbm-spectre": replace(
         _LARGE,
-        training={**_LARGE.training, "steps": 30_000, "batch_size": 12},
-        trial_samples=64,
+        training={**_LARGE.training, "steps": 32_000, "batch_size": 12},
+        moment_samples=64,
         target=0.85,
         published="GruM 85 %, DeFoG 90 %",
-        # The number of its edges tells how many blocks a graph has.
-        denoising={"sigma_range": {"sigma_min": 0.15, "sigma_max": 4.0}},
+        # Blocks of 40 nodes can be seen below sigma 0.9, and below 0.4 all of them are decided.
+        denoising={"sigma_range": {"sigma_min": 0.15, "sigma_max": 1.2}},
     ),
     "grid": replace(
         _LARGE,
@@ -219,7 +219,7 @@ class GuidePlan:
     samplers: tuple[HeunSettings | RenoisingSettings, ...]
     sigma_min: float
     sigma_max: float
-    weights: tuple[float, ...] = (1.0, 2.0)
+    weights: tuple[float, ...] = (0.5, 1.0, 2.0, 3.0)
     network: Mapping[str, Any] = field(
         default_factory=lambda: {
             "kind": "denoiser",
@@ -238,11 +238,13 @@ class GuidePlan:
 
 
 GUIDES = {
-    # Guidance is for the noise at which a graph takes shape, and does harm where it is finished:
-    # blocks of 40 nodes can be seen below sigma 0.9, and below 0.4 all of them are decided.
+    # Guidance is for the noise at which a graph takes shape, and does harm where it is finished.
     "sbm-spectre": GuidePlan(
-        training={"steps": 1500},
-        samplers=(RenoisingSettings(steps=64, noise="bridge", sigma_max=1.0),),
+        training={"steps": 2500},
+        samplers=(
+            RenoisingSettings(steps=64, noise="bridge", sigma_max=1.0),
+            RenoisingSettings(steps=128, noise="bridge", sigma_max=1.0),
+        ),
         sigma_min=0.35,
         sigma_max=0.9,
     ),
