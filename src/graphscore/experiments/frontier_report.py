@@ -37,9 +37,9 @@ LIMITS = {
     ),
     "grid": (
         "Samples are sheets of perfect squares, but folded, branched or in pieces: what is near is "
-        "learned, the shape of the whole is not yet, and longer training still helps. The largest "
-        "graph of every batch was computed alone in this training, and its compiled gradients may "
-        "have been wrong (see the changelog)."
+        "learned, the shape of the whole is not. More network calls help much, longer training and "
+        "a guide hardly. A true grid under noise is recognised, but a grid with a few wrong edges, "
+        "which sampling meets and training does not, is answered as if little of it were known."
     ),
 }
 """What samples show where a target is missed."""
