@@ -47,6 +47,17 @@ def test_no_sampler_takes_more_calls_than_allowed(calls):
     assert {sampler.sigma_max for sampler in tried} == {None, 1.0, 0.7, 0.5}
 
 
+def test_further_samplers_are_tried_by_the_verdict_and_decide_nothing_else(context):
+    here, grid = context(scale="full"), PLANS["grid"]
+    further = [sampler.model_dump(mode="json") for sampler in grid.more_samplers]
+    assert further
+    for key in (key for key in keys(here) if key.startswith("grid")):
+        decided = find_experiment("frontier").part_settings(here, key)
+        tried = decided.pop("candidates", [])
+        assert (tried[-len(further) :] == further) == (key == "grid_verdict")
+        assert "more_samplers" not in decided["plan"]
+
+
 def test_parts_of_a_set_come_in_the_order_of_its_training(context):
     names = [key for key in keys(context(scale="full")) if key.startswith("planar-spectre")]
     steps = PLANS["planar-spectre"].training["steps"]

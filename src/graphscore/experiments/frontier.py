@@ -154,14 +154,15 @@ def usual_sampler(calls: int) -> HeunSettings:
 
 
 def candidates(plan: Plan) -> list[SamplerSettings]:
-    """Samplers in the plan's network calls that validation graphs choose from."""
+    """Samplers that validation graphs choose from: those in the plan's network calls, and more."""
     heun = usual_sampler(plan.calls)
     kinds = [
         *(heun.replaced(churn=share * heun.steps) for share in (0.1, 0.4)),
         *(RenoisingSettings(steps=plan.calls, noise=noise) for noise in ("fresh", "bridge")),
     ]
     starts = [None, *starts_within(plan.sigma_range)]
-    return [kind.replaced(sigma_max=start) for kind, start in product(kinds, starts)]
+    usual = [kind.replaced(sigma_max=start) for kind, start in product(kinds, starts)]
+    return [*usual, *plan.more_samplers]
 
 
 def judge(

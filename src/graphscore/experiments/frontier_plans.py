@@ -66,6 +66,7 @@ class Plan:
         published: the best that others report, in words.
         denoising: settings of the objective that differ from the defaults.
         moment_samples: graphs drawn at moments of the training; as many as for the verdict if None.
+        more_samplers: tried for the verdict beside the usual ones, whatever calls they take.
     """
 
     network: Mapping[str, Any]
@@ -79,6 +80,7 @@ class Plan:
     published: str
     denoising: Mapping[str, Any] = field(default_factory=dict)
     moment_samples: int | None = None
+    more_samplers: tuple[RenoisingSettings, ...] = ()
 
     @property
     def sigma_range(self) -> SigmaRange:
@@ -86,8 +88,9 @@ class Plan:
         return SigmaRange(**self.denoising.get("sigma_range", {}))
 
     def described(self) -> dict[str, Any]:
-        """Everything that it has, as plain values."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        """Everything but the samplers, of which verdicts have a list, as plain values."""
+        values = asdict(replace(self, more_samplers=()))
+        return {name: value for name, value in values.items() if value not in (None, ())}
 
 
 LEARNING = {"learning_rate": 2e-3, "final_learning_rate": 2e-5, "gradient_clip": 1.0}
@@ -151,6 +154,10 @@ PLANS = {
         published="GDSS .111 / .005 / .070",
         # Between sigma 0.45 and 0.3 nearly all of a grid is decided.
         denoising={"sigma_range": {"sigma_min": 0.2, "sigma_max": 0.6}},
+        # Wrong edges heal slowly, and below sigma 0.4 only.
+        more_samplers=tuple(
+            RenoisingSettings(steps=1024, sigma_max=start) for start in (0.5, 0.4, 0.3)
+        ),
     ),
 }
 LARGE_SETS = ("planar-spectre", "tree-spectre", "sbm-spectre", "grid")
@@ -281,6 +288,7 @@ def plan_of(context: Context, name: str) -> Plan:
         "samples": min(plan.samples, most),
         "trial_samples": min(plan.trial_samples, most),
         "moment_samples": None,
+        "more_samplers": (),
     }
     return replace(plan, **changed)
 
