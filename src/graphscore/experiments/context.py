@@ -160,7 +160,8 @@ class Context:
             changed = [k for k in {**settings, **wanted} if settings.get(k) != wanted.get(k)]
             raise OutputError(
                 f"{file}: was computed with other settings ({', '.join(sorted(changed))}). Remove "
-                "it and its folder under runs to compute it again, or give another folder."
+                "it to compute it again, and its folder under runs where the training is to be "
+                "another one too; or give another folder."
             )
         made: Record = result
         return made

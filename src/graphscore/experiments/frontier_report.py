@@ -37,9 +37,10 @@ LIMITS = {
     ),
     "grid": (
         "Samples are sheets of perfect squares, but folded, branched or in pieces: what is near is "
-        "learned, the shape of the whole is not. More network calls help much, longer training and "
-        "a guide hardly. A true grid under noise is recognised, but a grid with a few wrong edges, "
-        "which sampling meets and training does not, is answered as if little of it were known."
+        "learned, the shape of the whole is not. More network calls help much; longer training "
+        "does not, nor does a guide. A true grid under noise is recognised, but a grid with a few "
+        "wrong edges, which sampling meets and training does not, is answered as if little of it "
+        "were known."
     ),
 }
 """What samples show where a target is missed."""
