@@ -112,6 +112,14 @@ def test_targets_that_are_missed_are_told_with_what_was_tried(record, reached):
     assert (told in text) == (f"the best of {number} on validation" in text) == (not reached)
 
 
+def test_limits_are_told_of_sets_that_reach_their_target_too(record):
+    experiment, made = find_experiment("frontier"), copy.deepcopy(record("frontier"))
+    told = "**What is left to do on grid.** Nearly all"
+    assert told not in experiment.markdown(made)
+    made["results"][0] |= {"dataset": "grid", "truth": None, "reached": True}
+    assert told in experiment.markdown(made)
+
+
 def test_a_moment_that_has_passed_is_an_error(context):
     here = context()
     experiment = find_experiment("frontier")

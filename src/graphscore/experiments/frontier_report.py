@@ -36,14 +36,14 @@ LIMITS = {
         "longer training on the noise at which blocks are decided only, came out the same."
     ),
     "grid": (
-        "Samples are sheets of perfect squares, but folded, branched or in pieces: what is near is "
-        "learned, the shape of the whole is not. More network calls help much; longer training "
-        "does not, nor does a guide. A true grid under noise is recognised, but a grid with a few "
-        "wrong edges, which sampling meets and training does not, is answered as if little of it "
-        "were known."
+        "Nearly all of a sample is made of perfect squares, but sheets are folded, branched or in "
+        "pieces: what is near is learned, the shape of the whole is not. A true grid under noise "
+        "is recognised, but one with a few wrong edges, which sampling meets and training does "
+        "not, is answered as if little of it were known. They heal slowly and under little noise, "
+        "so that many network calls and a late start help, and neither longer training nor a guide."
     ),
 }
-"""What samples show where a target is missed."""
+"""What samples show that are not as they should be."""
 
 
 def tables(record: Record) -> list[Table]:
@@ -170,23 +170,26 @@ def _out_of_reach(record: Record) -> list[str]:
     return found
 
 
-def _fell_short(record: Record) -> list[str]:
-    """What was tried where a target is missed that fresh graphs reach, and what limits it."""
+def _limits(record: Record) -> list[str]:
+    """What was tried where a target is missed that fresh graphs reach, and what limits samples."""
     found = []
     for result in record["results"]:
         name, measure, truth = result["dataset"], result["measure"], result["truth"]
         target = result["target"]
         within = truth is None or reaches(measured(truth, measure), target, measure)
-        if result["reached"] or not within:
-            continue
-        judged = [part for part in (result["verdict"], result["other"]) if part is not None]
-        found.append(
-            f"**{name} does not reach {text_of(target, measure)}.** Its sampler is the best of "
-            f"{sum(len(part['trials']) for part in judged)} on validation graphs (kind, fresh "
-            f"noise, where to start{', guidance' if len(judged) > 1 else ''}); the curves show "
-            "what more network calls and longer training bring. "
-            f"{LIMITS.get(name, '')}\n"
-        )
+        said = LIMITS.get(name, "")
+        if not result["reached"] and within:
+            judged = [part for part in (result["verdict"], result["other"]) if part is not None]
+            said = (
+                f"**{name} does not reach {text_of(target, measure)}.** Its sampler is the best of "
+                f"{sum(len(part['trials']) for part in judged)} on validation graphs (kind, fresh "
+                f"noise, where to start{', guidance' if len(judged) > 1 else ''}); the curves show "
+                f"what more network calls and longer training bring. {said}"
+            )
+        elif said:
+            said = f"**What is left to do on {name}.** {said}"
+        if said:
+            found.append(said + "\n")
     return found
 
 
@@ -201,7 +204,10 @@ def _guides(record: Record) -> list[str]:
             continue
         guided, alone = with_guide[True], with_guide[False]
         plan, guidance = record["settings"]["guides"][name], guided["guidance"]
-        values = [text_of(measured(part, measure), measure) for part in (guided, alone)]
+        values = [
+            f"{text_of(measured(part, measure), measure)} in {part['network_calls']} calls"
+            for part in (guided, alone)
+        ]
         where = " on the CPU" if guided.get("guide_device") == "cpu" else ""
         found.append(
             f"On {name} a weaker model is trained too ({plan['network']['blocks']} blocks of "
@@ -246,7 +252,7 @@ def markdown(record: Record) -> str:
         details.markdown() + "\n",
         *_guides(record),
         *_out_of_reach(record),
-        *_fell_short(record),
+        *_limits(record),
         "![Quality against network calls](images/frontier_calls.png)\n",
         "![Quality against training time](images/frontier_training.png)\n",
         "*Measured on validation graphs, against training time with Heun's method and much fresh "
