@@ -9,8 +9,17 @@ import pytest
 
 from graphscore.errors import OutputError, SettingsError
 from graphscore.experiments import find_experiment
-from graphscore.experiments.frontier import candidates, keys, usual_sampler
-from graphscore.experiments.frontier_plans import GUIDES, PLANS, SETS, marks, measured, plan_of
+from graphscore.experiments.frontier import keys
+from graphscore.experiments.frontier_plans import (
+    GUIDES,
+    PLANS,
+    SETS,
+    marks,
+    measured,
+    plan_of,
+    usual_sampler,
+)
+from graphscore.sampling import HeunSettings
 
 
 def test_every_set_has_its_verdict_and_its_curves(record):
@@ -42,20 +51,19 @@ def test_every_set_has_its_verdict_and_its_curves(record):
 @pytest.mark.parametrize("calls", [1, 2, 8, 63, 64, 256])
 def test_no_sampler_takes_more_calls_than_allowed(calls):
     assert usual_sampler(calls).network_calls <= max(1, calls)
-    tried = candidates(replace(PLANS["planar-spectre"], calls=calls))
+    tried = replace(PLANS["planar-spectre"], calls=calls).candidates
     assert all(sampler.network_calls <= max(1, calls) for sampler in tried)
     assert {sampler.sigma_max for sampler in tried} == {None, 1.0, 0.7, 0.5}
 
 
-def test_further_samplers_are_tried_by_the_verdict_and_decide_nothing_else(context):
+def test_samplers_of_a_plan_are_tried_by_the_verdict_and_decide_nothing_else(context):
     here, grid = context(scale="full"), PLANS["grid"]
-    further = [sampler.model_dump(mode="json") for sampler in grid.more_samplers]
-    assert further
+    listed = [sampler.model_dump(mode="json") for sampler in grid.samplers]
+    assert listed
     for key in (key for key in keys(here) if key.startswith("grid")):
         decided = find_experiment("frontier").part_settings(here, key)
-        tried = decided.pop("candidates", [])
-        assert (tried[-len(further) :] == further) == (key == "grid_verdict")
-        assert "more_samplers" not in decided["plan"]
+        assert decided.pop("candidates", []) == (listed if key == "grid_verdict" else [])
+        assert "samplers" not in decided["plan"]
 
 
 def test_parts_of_a_set_come_in_the_order_of_its_training(context):
@@ -174,7 +182,7 @@ def test_a_guide_is_judged_beside_the_model_alone(context, monkeypatch, tmp_path
     assert weights == [*GUIDES["sbm-spectre"].weights]
     assert guided["guidance"]["weight"] in weights
     # Both networks are called, and both have parameters.
-    assert guided["network_calls"] == 2 * guided["sampling"]["steps"]
+    assert guided["network_calls"] == 2 * HeunSettings(**guided["sampling"]).network_calls
     assert guided["parameters"] > alone["parameters"]
     assert guided["guide_seconds"] > 0
     assert guided["guide_device"] == "cpu"

@@ -8,8 +8,15 @@ from typing import Any
 
 from graphscore.datasets import load_dataset
 from graphscore.experiments.context import Context, Record
-from graphscore.experiments.frontier import SEED, judge, usual_sampler
-from graphscore.experiments.frontier_plans import LEARNING, NAMES, Plan, measured, plan_of
+from graphscore.experiments.frontier import SEED, judge
+from graphscore.experiments.frontier_plans import (
+    LEARNING,
+    NAMES,
+    Plan,
+    measured,
+    plan_of,
+    usual_sampler,
+)
 from graphscore.experiments.registry import Experiment
 from graphscore.experiments.tables import Table, made_by
 from graphscore.training.run_folder import RunFolder

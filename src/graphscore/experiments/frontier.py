@@ -10,7 +10,6 @@ dynamics measured in the same way. Test graphs are seen by verdicts, and by the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
 from typing import Any, Literal
 
 import networkx as nx
@@ -31,6 +30,7 @@ from graphscore.experiments.frontier_plans import (
     measured,
     plan_of,
     reaches,
+    usual_sampler,
 )
 from graphscore.experiments.frontier_report import markdown, pictures, tables
 from graphscore.experiments.graph_texts import texts_of
@@ -38,14 +38,12 @@ from graphscore.experiments.registry import Experiment
 from graphscore.generator import GraphGenerator
 from graphscore.metrics import evaluate, ratio_to_floor, validity_of, vun
 from graphscore.sampling import (
-    HeunSettings,
     LangevinSettings,
     RenoisingSettings,
     SamplerSettings,
     Selection,
     langevin_grid,
     select,
-    starts_within,
 )
 from graphscore.seeding import derive_seed
 from graphscore.training.checkpoint import read_document
@@ -94,7 +92,7 @@ def part_settings(context: Context, key: str) -> Record:
         # Moments of a training cannot be computed again, so nothing more than needed decides them.
         del decided["plan"]["trial_samples"]
     if which == "verdict":
-        decided["candidates"] = [tried.model_dump(mode="json") for tried in candidates(plan)]
+        decided["candidates"] = [tried.model_dump(mode="json") for tried in plan.candidates]
     if which in ("verdict", "guided"):
         decided["shown"] = SHOWN
     if which == "calls":
@@ -135,7 +133,7 @@ def compute(context: Context, key: str) -> Record:
         "loss": last["loss"],
     }
     if which == "verdict":
-        return {**record, **_verdict({generator: candidates(plan)}, data, plan)}
+        return {**record, **_verdict({generator: plan.candidates}, data, plan)}
     if which == "guided":
         guided, made = _guided(context, generator, data, plan)
         return {**record, **made, **_verdict(guided, data, plan)}
@@ -144,25 +142,7 @@ def compute(context: Context, key: str) -> Record:
     return {**record, **judge(generator, data, plan, "val", number=plan.moment_samples)}
 
 
-# ---------------------------------------------------------------------- samplers
-
-
-def usual_sampler(calls: int) -> HeunSettings:
-    """Heun's method with fresh noise in at most so many network calls."""
-    steps = max(1, (calls + 1) // 2)
-    return HeunSettings(steps=steps, churn=0.4 * steps)
-
-
-def candidates(plan: Plan) -> list[SamplerSettings]:
-    """Samplers that validation graphs choose from: those in the plan's network calls, and more."""
-    heun = usual_sampler(plan.calls)
-    kinds = [
-        *(heun.replaced(churn=share * heun.steps) for share in (0.1, 0.4)),
-        *(RenoisingSettings(steps=plan.calls, noise=noise) for noise in ("fresh", "bridge")),
-    ]
-    starts = [None, *starts_within(plan.sigma_range)]
-    usual = [kind.replaced(sigma_max=start) for kind, start in product(kinds, starts)]
-    return [*usual, *plan.more_samplers]
+# ---------------------------------------------------------------------- measuring
 
 
 def judge(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import product
 from typing import Any, Literal
 
 import networkx as nx
@@ -12,7 +13,7 @@ import networkx as nx
 from graphscore.datasets import sample_community, sample_planar, sample_sbm, sample_tree
 from graphscore.experiments.context import Context, Record
 from graphscore.noise import SigmaRange
-from graphscore.sampling import HeunSettings, RenoisingSettings
+from graphscore.sampling import HeunSettings, RenoisingSettings, starts_within
 
 MARKS = (1 / 16, 1 / 4, 1 / 2)
 """Moments of a training at which its quality is measured, as shares of its steps."""
@@ -50,6 +51,25 @@ def measured(record: Record, measure: str) -> float:
     return max(float(mmd[name]) for name in ("degree", "clustering", "orbit"))
 
 
+def usual_sampler(calls: int) -> HeunSettings:
+    """Heun's method with fresh noise in at most so many network calls."""
+    steps = max(1, (calls + 1) // 2)
+    return HeunSettings(steps=steps, churn=0.4 * steps)
+
+
+def usual_samplers(
+    calls: int, sigma_range: SigmaRange
+) -> tuple[HeunSettings | RenoisingSettings, ...]:
+    """Samplers of all kinds, from all starts within the range, in at most so many calls."""
+    heun = usual_sampler(calls)
+    kinds = [
+        *(heun.replaced(churn=share * heun.steps) for share in (0.1, 0.4)),
+        *(RenoisingSettings(steps=calls, noise=noise) for noise in ("fresh", "bridge")),
+    ]
+    starts = [None, *starts_within(sigma_range)]
+    return tuple(kind.replaced(sigma_max=start) for kind, start in product(kinds, starts))
+
+
 @dataclass(frozen=True)
 class Plan:
     """How one set is learned and judged.
@@ -66,7 +86,7 @@ class Plan:
         published: the best that others report, in words.
         denoising: settings of the objective that differ from the defaults.
         moment_samples: graphs drawn at moments of the training; as many as for the verdict if None.
-        more_samplers: tried for the verdict beside the usual ones, whatever calls they take.
+        samplers: tried for the verdict, whatever calls they take; the usual ones if empty.
     """
 
     network: Mapping[str, Any]
@@ -80,16 +100,21 @@ class Plan:
     published: str
     denoising: Mapping[str, Any] = field(default_factory=dict)
     moment_samples: int | None = None
-    more_samplers: tuple[RenoisingSettings, ...] = ()
+    samplers: tuple[HeunSettings | RenoisingSettings, ...] = ()
 
     @property
     def sigma_range(self) -> SigmaRange:
         """Noise levels of the training."""
         return SigmaRange(**self.denoising.get("sigma_range", {}))
 
+    @property
+    def candidates(self) -> tuple[HeunSettings | RenoisingSettings, ...]:
+        """Samplers that validation graphs choose from."""
+        return self.samplers or usual_samplers(self.calls, self.sigma_range)
+
     def described(self) -> dict[str, Any]:
         """Everything but the samplers, of which verdicts have a list, as plain values."""
-        values = asdict(replace(self, more_samplers=()))
+        values = asdict(replace(self, samplers=()))
         return {name: value for name, value in values.items() if value not in (None, ())}
 
 
@@ -97,6 +122,19 @@ LEARNING = {"learning_rate": 2e-3, "final_learning_rate": 2e-5, "gradient_clip":
 """Settings of training, where a plan has no others."""
 WIDE = {"kind": "denoiser", "blocks": 8, "pair_width": 64, "node_width": 32, "product_width": 32}
 SLIM = {"kind": "denoiser", "blocks": 6, "pair_width": 48, "node_width": 32, "product_width": 24}
+DEEP = {
+    "kind": "denoiser",
+    "blocks": 20,
+    "pair_width": 40,
+    "node_width": 24,
+    "product_width": 20,
+    "conditioning_width": 16,
+}
+
+_BLOCKS = SigmaRange(sigma_min=0.15, sigma_max=1.2)
+"""Blocks of 40 nodes can be seen below sigma 0.9, and below 0.4 all of them are decided."""
+_SQUARES = SigmaRange(sigma_min=0.2, sigma_max=0.6)
+"""Between sigma 0.45 and 0.3 nearly all of a grid is decided."""
 
 _SMALL = Plan(
     network=SLIM,
@@ -136,12 +174,18 @@ PLANS = {
     ),
     "sbm-spectre": replace(
         _LARGE,
-        training={**_LARGE.training, "steps": 32_000, "batch_size": 12},
+        # Which of five blocks a node belongs to takes many rounds to find out.
+        network=DEEP,
+        training={**_LARGE.training, "steps": 18_000, "batch_size": 12},
         moment_samples=64,
         target=0.85,
         published="GruM 85 %, DeFoG 90 %",
-        # Blocks of 40 nodes can be seen below sigma 0.9, and below 0.4 all of them are decided.
-        denoising={"sigma_range": {"sigma_min": 0.15, "sigma_max": 1.2}},
+        denoising={"sigma_range": _BLOCKS.model_dump()},
+        samplers=tuple(
+            HeunSettings(steps=128, churn=churn, sigma_max=start)
+            for churn in (12.8, 51.2)
+            for start in (None, 1.0)
+        ),
     ),
     "grid": replace(
         _LARGE,
@@ -152,11 +196,11 @@ PLANS = {
         measure="largest",
         target=0.005,
         published="GDSS .111 / .005 / .070",
-        # Between sigma 0.45 and 0.3 nearly all of a grid is decided.
-        denoising={"sigma_range": {"sigma_min": 0.2, "sigma_max": 0.6}},
-        # Wrong edges heal slowly, and below sigma 0.4 only.
-        more_samplers=tuple(
-            RenoisingSettings(steps=1024, sigma_max=start) for start in (0.5, 0.4, 0.3)
+        denoising={"sigma_range": _SQUARES.model_dump()},
+        samplers=(
+            *usual_samplers(_LARGE.calls, _SQUARES),
+            # Wrong edges heal slowly, and below sigma 0.4 only.
+            *(RenoisingSettings(steps=1024, sigma_max=start) for start in (0.5, 0.4, 0.3)),
         ),
     ),
 }
@@ -248,12 +292,10 @@ GUIDES = {
     # Guidance is for the noise at which a graph takes shape, and does harm where it is finished.
     "sbm-spectre": GuidePlan(
         training={"steps": 2500},
-        samplers=(
-            RenoisingSettings(steps=64, noise="bridge", sigma_max=1.0),
-            RenoisingSettings(steps=128, noise="bridge", sigma_max=1.0),
-        ),
+        samplers=(HeunSettings(steps=128, churn=12.8, sigma_max=1.0),),
         sigma_min=0.35,
         sigma_max=0.9,
+        weights=(0.5, 1.0, 2.0),
     ),
     "grid": GuidePlan(
         training={"steps": 3000},
@@ -288,7 +330,7 @@ def plan_of(context: Context, name: str) -> Plan:
         "samples": min(plan.samples, most),
         "trial_samples": min(plan.trial_samples, most),
         "moment_samples": None,
-        "more_samplers": (),
+        "samplers": (),
     }
     return replace(plan, **changed)
 
