@@ -122,14 +122,6 @@ LEARNING = {"learning_rate": 2e-3, "final_learning_rate": 2e-5, "gradient_clip":
 """Settings of training, where a plan has no others."""
 WIDE = {"kind": "denoiser", "blocks": 8, "pair_width": 64, "node_width": 32, "product_width": 32}
 SLIM = {"kind": "denoiser", "blocks": 6, "pair_width": 48, "node_width": 32, "product_width": 24}
-DEEP = {
-    "kind": "denoiser",
-    "blocks": 20,
-    "pair_width": 40,
-    "node_width": 24,
-    "product_width": 20,
-    "conditioning_width": 16,
-}
 
 _BLOCKS = SigmaRange(sigma_min=0.15, sigma_max=1.2)
 """Blocks of 40 nodes can be seen below sigma 0.9, and below 0.4 all of them are decided."""
@@ -174,18 +166,11 @@ PLANS = {
     ),
     "sbm-spectre": replace(
         _LARGE,
-        # Which of five blocks a node belongs to takes many rounds to find out.
-        network=DEEP,
-        training={**_LARGE.training, "steps": 18_000, "batch_size": 12},
+        training={**_LARGE.training, "steps": 32_000, "batch_size": 12},
         moment_samples=64,
         target=0.85,
         published="GruM 85 %, DeFoG 90 %",
         denoising={"sigma_range": _BLOCKS.model_dump()},
-        samplers=tuple(
-            HeunSettings(steps=128, churn=churn, sigma_max=start)
-            for churn in (12.8, 51.2)
-            for start in (None, 1.0)
-        ),
     ),
     "grid": replace(
         _LARGE,
