@@ -25,6 +25,22 @@ RESUME = ["train", "graphs.g6", "--out", "run", "--resume"]
         pytest.param(["train", "--out", "new"], ["data", "requires"], id="no data"),
         pytest.param(["evaluate", "graphs.g6"], ["--reference", "requires"], id="no reference"),
         pytest.param([*FIT, "--steps", "many"], ["--steps", "many"], id="no number"),
+        *(
+            pytest.param(
+                [*command, option, "1.5"],
+                [option, "expected a whole number, got '1.5'"],
+                id=f"half a {command[0]} {option}",
+            )
+            for command, options in (
+                (FIT, ("--steps", "--batch-size", "--seed", "--max-nodes")),
+                (SAMPLE[:2], ("-n", "--steps", "--steps-per-level", "--nodes", "--seed")),
+                (["demo"], ("--steps", "-n")),
+                (["reproduce", "samples"], ("--seeds",)),
+                (["bench"], ("--max-nodes",)),
+                (["datasets", "export", "tree", "-o", "x.g6"], ("--seed",)),
+            )
+            for option in options
+        ),
         pytest.param([*FIT, "--steps", "0"], ["steps", "0", "greater than"], id="no steps"),
         pytest.param([*TRAIN, "--seed", "-1"], ["seed", "-1", "greater than"], id="seed"),
         pytest.param([*TRAIN, "--learning-rate", "nan"], ["learning_rate", "nan"], id="nan"),

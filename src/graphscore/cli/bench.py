@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from graphscore.cli.tables import print_json, print_table
+from graphscore.cli.whole_numbers import WholeNumber
 
 if TYPE_CHECKING:
     import torch
@@ -23,7 +24,7 @@ def bench(
     device: str = "auto",
     out: Annotated[Path | None, Parameter(name=("--out", "-o"))] = None,
     quick: Annotated[bool, Parameter(negative="")] = False,
-    max_nodes: int = 500,
+    max_nodes: WholeNumber = 500,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Measure speed and memory of this machine, in a few minutes.

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
+from graphscore.cli.whole_numbers import WholeNumber
+
 if TYPE_CHECKING:
     import networkx as nx
 
@@ -22,7 +24,7 @@ class ReadingOptions:
 
     format: str | None = None
     """File format (graph6, sparse6, graphml, gml, edgelist, tu, npz); guessed from the name."""
-    max_nodes: int | None = None
+    max_nodes: WholeNumber | None = None
     """Refuse graphs with more nodes than this."""
     drop_self_loops: Annotated[bool, Parameter(negative="")] = False
     """Drop self-loops instead of refusing them."""

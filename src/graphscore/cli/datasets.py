@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from graphscore.cli.tables import print_json, print_table
+from graphscore.cli.whole_numbers import WholeNumber
 
 app = App(name="datasets", help="List the benchmark datasets, or export one.")
 
@@ -49,7 +50,7 @@ def export(
     split: str = "train",
     out: Annotated[Path, Parameter(name=("--out", "-o"))],
     format: str | None = None,
-    seed: int | None = None,
+    seed: WholeNumber | None = None,
     data_dir: Path | None = None,
 ) -> int:
     """Write one part of a dataset to a file or folder.

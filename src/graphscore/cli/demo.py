@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from graphscore.cli.tables import print_evaluations, print_json
+from graphscore.cli.whole_numbers import WholeNumber
 
 DATASET = "community-small"
 SHIPPED = "shipped"
@@ -24,8 +25,8 @@ SHIPPED_CHAIN = {"steps_per_level": 100, "step_size": 5e-3}
 def demo(
     *,
     out: Annotated[Path, Parameter(name=("--out", "-o"))] = Path("runs/demo"),
-    steps: int = STEPS,
-    number: Annotated[int, Parameter(name=("--number", "-n"))] = SAMPLES,
+    steps: WholeNumber = STEPS,
+    number: Annotated[WholeNumber, Parameter(name=("--number", "-n"))] = SAMPLES,
     device: str = "auto",
     accelerate: Literal["auto", "off"] = "auto",
     json: Annotated[bool, Parameter(negative="")] = False,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from graphscore.cli.tables import print_json, print_table
+from graphscore.cli.whole_numbers import WholeNumber
 
 if TYPE_CHECKING:
     from graphscore.experiments import Experiment
@@ -20,7 +21,7 @@ def reproduce(
     *,
     list_: Annotated[bool, Parameter(name="--list", negative="")] = False,
     scale: str = "full",
-    seeds: int = 3,
+    seeds: WholeNumber = 3,
     out: Annotated[Path, Parameter(name=("--out", "-o"))] = Path("results"),
     parts: str | None = None,
     finished: Annotated[bool, Parameter(negative="")] = False,

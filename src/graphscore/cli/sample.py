@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from graphscore.cli.tables import print_json
+from graphscore.cli.whole_numbers import WholeNumber
 
 if TYPE_CHECKING:
     from graphscore.settings import Settings
@@ -18,21 +19,21 @@ if TYPE_CHECKING:
 def sample(
     run: str,
     *,
-    number: Annotated[int, Parameter(name=("--number", "-n"))] = 64,
+    number: Annotated[WholeNumber, Parameter(name=("--number", "-n"))] = 64,
     out: Annotated[Path | None, Parameter(name=("--out", "-o"))] = None,
     format: str | None = None,
-    nodes: int | None = None,
+    nodes: WholeNumber | None = None,
     picture: Path | None = None,
-    seed: int | None = None,
+    seed: WholeNumber | None = None,
     device: str = "auto",
     accelerate: Literal["auto", "off"] = "auto",
     sampler: Literal["langevin", "heun", "renoising"] | None = None,
-    steps: int | None = None,
+    steps: WholeNumber | None = None,
     churn: float | None = None,
     sigma_max: float | None = None,
     step_size: float | None = None,
     noise_scale: float | None = None,
-    steps_per_level: int | None = None,
+    steps_per_level: WholeNumber | None = None,
     threshold: float | None = None,
     guidance: float | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from graphscore.cli.data import ReadingOptions, load
 from graphscore.cli.info import report
+from graphscore.cli.whole_numbers import WholeNumber
 
 if TYPE_CHECKING:
     from graphscore.config import RunSettings
@@ -28,10 +29,10 @@ def train(
     resume: Annotated[bool, Parameter(negative="")] = False,
     config: Path | None = None,
     network: str | None = None,
-    steps: int | None = None,
-    batch_size: int | None = None,
+    steps: WholeNumber | None = None,
+    batch_size: WholeNumber | None = None,
     learning_rate: float | None = None,
-    seed: int | None = None,
+    seed: WholeNumber | None = None,
     device: str = "auto",
     accelerate: Literal["auto", "off"] = "auto",
     max_seconds: float | None = None,
