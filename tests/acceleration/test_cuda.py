@@ -196,10 +196,13 @@ def test_recorded_training_is_the_plain_training(network):
 
 
 @must_record
+@pytest.mark.parametrize("optimiser", ["adam", "muon"])
 @pytest.mark.parametrize(("half_precision", "near"), [(False, 1e-3), (True, 5e-2)])
-def test_recorded_training_of_a_denoiser_is_the_plain_training(make_denoiser, half_precision, near):
+def test_recorded_training_of_a_denoiser_is_the_plain_training(
+    make_denoiser, half_precision, near, optimiser
+):
     objective = Denoising(DenoisingSettings(half_precision=half_precision))
-    settings = TrainingSettings(steps=12, batch_size=4, log_every=4)
+    settings = TrainingSettings(steps=12, batch_size=4, log_every=4, optimiser=optimiser)
     _, fast = train(make_denoiser(), objective, settings, make=CapturedTrainer)
     _, plain = train(make_denoiser(), objective, settings, make=Untrimmed)
     assert [r.step for r in fast] == [r.step for r in plain] == [4, 8, 12]

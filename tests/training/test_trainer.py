@@ -417,7 +417,14 @@ def test_the_data_is_not_changed():
 
 @pytest.mark.parametrize(
     "values",
-    [{"steps": 0}, {"batch_size": 0}, {"learning_rate": 0}, {"ema_decay": 1.0}, {"log_every": 0}],
+    [
+        {"steps": 0},
+        {"batch_size": 0},
+        {"optimiser": "sgd"},
+        {"learning_rate": 0},
+        {"ema_decay": 1.0},
+        {"log_every": 0},
+    ],
     ids=str,
 )
 def test_settings_are_validated(values):

@@ -1,4 +1,4 @@
-"""The training loop: Adam, decaying learning rate, clipped gradients, averaged weights."""
+"""The training loop: decaying learning rate, clipped gradients, averaged weights."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from pydantic import Field
@@ -20,11 +20,16 @@ from graphscore.training.batches import BatchOrder
 from graphscore.training.grouping import groups_of_similar_width
 from graphscore.training.memory import free_memory, is_out_of_memory
 from graphscore.training.moving_average import MovingAverage
+from graphscore.training.muon import Muon
 from graphscore.training.objective import Objective, Perturbed
 from graphscore.training.pieces import Piece, Pieces
 from graphscore.training.readout import ReadOut
 from graphscore.training.training_state import restore_training_state, training_state
 
+OPTIMISERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
+    "adam": torch.optim.Adam,
+    "muon": Muon,
+}
 OVERHEAD = {"cpu": 10_000, "cuda": 500_000}
 """Pairs of nodes whose computation takes as long as starting one more group of graphs does."""
 
@@ -36,8 +41,10 @@ class TrainingSettings(Settings):
     """Optimiser steps in all."""
     batch_size: int = Field(default=32, ge=1)
     """Graphs per step; the paper's objective perturbs each at every noise level."""
+    optimiser: Literal["adam", "muon"] = "adam"
+    """Adam, or Muon, which makes the singular values of a matrix's update alike."""
     learning_rate: float = Field(default=2e-3, gt=0)
-    """Adam's learning rate at the start."""
+    """Learning rate at the start; for Muon about five times that for Adam is right."""
     final_learning_rate: float = Field(default=2e-5, gt=0)
     """Learning rate at the last step; it falls on a cosine in between."""
     gradient_clip: float = Field(default=100.0, gt=0)
@@ -132,7 +139,7 @@ class Trainer:
         fused = self.device.type in ("cpu", "cuda")
         # A tensor, so that a recorded step reads the rate of the day.
         self._rate = torch.tensor(settings.learning_rate, device=device)
-        self._optimiser = torch.optim.Adam(
+        self._optimiser = OPTIMISERS[settings.optimiser](
             self._parameters, self._rate, fused=fused, capturable=self.device.type == "cuda"
         )
         self.average = MovingAverage(network, settings.ema_decay)
