@@ -40,8 +40,8 @@ LIMITS = {
         "Nearly all of a sample is made of perfect squares, but sheets are folded, branched or in "
         "pieces: what is near is learned, the shape of the whole is not. A true grid under noise "
         "is recognised, but one with a few wrong edges, which sampling meets and training does "
-        "not, is answered as if little of it were known. They heal slowly and under little noise, "
-        "so that many network calls and a late start help, and neither longer training nor a guide."
+        "not, is answered as if little of it were known. Wrong edges heal slowly, under little "
+        "noise: many network calls and a late start help, longer training and a guide do not."
     ),
 }
 """What samples show that are not as they should be."""
