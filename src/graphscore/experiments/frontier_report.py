@@ -32,9 +32,9 @@ LIMITS = {
         "Most distances are near those of fresh graphs; what is missed are hard limits: blocks "
         "with a few nodes more or fewer than a true one can have, and pairs of blocks without an "
         "edge. Which block a node belongs to is decided where noise hides most of it, and there "
-        "one node too many costs hardly any cross-entropy. A guide of another training, a longer "
-        "training on the noise at which blocks are decided only, and a network of more than twice "
-        "the depth came out the same."
+        "one node too many costs hardly any cross-entropy. A guide of another training, and a "
+        "longer training on the noise at which blocks are decided only, came out the same; a "
+        "network of more than twice the depth, not judged to the end, had the same cross-entropy."
     ),
     "grid": (
         "Nearly all of a sample is made of perfect squares, but sheets are folded, branched or in "

@@ -44,7 +44,7 @@ class TrainingSettings(Settings):
     optimiser: Literal["adam", "muon"] = "adam"
     """Adam, or Muon, which makes the singular values of a matrix's update alike."""
     learning_rate: float = Field(default=2e-3, gt=0)
-    """Learning rate at the start; for Muon about five times that for Adam is right."""
+    """Learning rate at the start; Muon wants a larger one than Adam."""
     final_learning_rate: float = Field(default=2e-5, gt=0)
     """Learning rate at the last step; it falls on a cosine in between."""
     gradient_clip: float = Field(default=100.0, gt=0)

@@ -53,7 +53,7 @@ def restore_training_state(
         network.load_state_dict(parts["model"])
         average.load_state_dict(parts["average"])
         groups = optimiser.state_dict()["param_groups"]
-        # Adam keeps the tensors it is given, and the caller's must not change with training.
+        # Optimisers keep what they are given, and the caller's tensors must not change with it.
         optimiser.load_state_dict(copy.deepcopy({"state": adam, "param_groups": groups}))
     except (KeyError, RuntimeError, ValueError) as error:
         raise CheckpointError(
