@@ -48,7 +48,8 @@ class Muon(torch.optim.Optimizer):
     """
 
     def __init__(self, parameters: Iterable[nn.Parameter], rate: Tensor, **adam: Any) -> None:
-        super().__init__(parameters, {"lr": rate})
+        # With settings of Adam, by which `load_state_dict` knows where its counts of steps belong.
+        super().__init__(parameters, {"lr": rate, **adam})
         ((*parameters,),) = (group["params"] for group in self.param_groups)
         by_shape: dict[torch.Size, list[nn.Parameter]] = {}
         for parameter in parameters:
