@@ -123,7 +123,7 @@ LEARNING = {"learning_rate": 2e-3, "final_learning_rate": 2e-5, "gradient_clip":
 WIDE = {"kind": "denoiser", "blocks": 8, "pair_width": 64, "node_width": 32, "product_width": 32}
 SLIM = {"kind": "denoiser", "blocks": 6, "pair_width": 48, "node_width": 32, "product_width": 24}
 
-_BLOCKS = SigmaRange(sigma_min=0.2, sigma_max=1.2)
+_BLOCKS = SigmaRange(sigma_min=0.15, sigma_max=1.2)
 """Blocks of 40 nodes can be seen below sigma 0.9, and below 0.4 all of them are decided."""
 _SQUARES = SigmaRange(sigma_min=0.2, sigma_max=0.6)
 """Between sigma 0.45 and 0.3 nearly all of a grid is decided."""
@@ -166,13 +166,7 @@ PLANS = {
     ),
     "sbm-spectre": replace(
         _LARGE,
-        # Limits to the sizes of blocks are learned slowly, by Muon in fewer steps.
-        training={
-            "steps": 14_000,
-            "batch_size": 48,
-            "optimiser": "muon",
-            "learning_rate": 6e-3,
-        },
+        training={**_LARGE.training, "steps": 32_000, "batch_size": 12},
         moment_samples=64,
         target=0.85,
         published="GruM 85 %, DeFoG 90 %",
@@ -282,19 +276,11 @@ class GuidePlan:
 GUIDES = {
     # Guidance is for the noise at which a graph takes shape, and does harm where it is finished.
     "sbm-spectre": GuidePlan(
-        training={
-            "steps": 2500,
-            "batch_size": 12,
-            "optimiser": "adam",
-            "learning_rate": 1e-3,
-        },
-        samplers=(
-            HeunSettings(steps=128, churn=12.8, sigma_max=1.0),
-            HeunSettings(steps=256, churn=25.6, sigma_max=1.0),
-        ),
+        training={"steps": 2500},
+        samplers=(HeunSettings(steps=256, churn=12.8, sigma_max=1.0),),
         sigma_min=0.35,
         sigma_max=0.9,
-        weights=(0.5, 1.0, 2.0),
+        weights=(1.0, 1.5, 2.0),
     ),
     "grid": GuidePlan(
         training={"steps": 3000},
