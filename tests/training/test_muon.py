@@ -115,3 +115,13 @@ def test_the_loss_falls():
     trainer = make_trainer(steps=100, batch_size=6, learning_rate=1e-2, log_every=25)
     trainer.run(on_record=records.append)
     assert records[-1].loss < 0.9 * records[0].loss
+
+
+def test_counts_of_steps_go_to_the_device_when_a_state_is_put_back():
+    # Adam reads them there; from the host they would be an illegal address.
+    kept = Muon([with_gradient(gaussian(3), gaussian(3))], torch.tensor(RATE))
+    kept.step()
+    there = nn.Parameter(torch.zeros(3, device="meta"))
+    put_back = Muon([there], torch.tensor(RATE), capturable=True)
+    put_back.load_state_dict({**put_back.state_dict(), "state": kept.state_dict()["state"]})
+    assert {value.device.type for value in put_back.state[there].values()} == {"meta"}
