@@ -34,9 +34,9 @@ LIMITS = {
         "node belongs to is decided where noise hides most of it, and there one node too many "
         "costs hardly any cross-entropy. The guide makes blocks fewer and larger, which degrees "
         "show, and not more of them right. A network of more than twice the depth, not judged to "
-        "the end, had the same cross-entropy. Training harder, by Muon in batches of 48, is worse: "
-        "the 128 training graphs are learned by heart, the cross-entropy falls on them and rises "
-        "on fresh graphs."
+        "the end, had the same cross-entropy. Training harder, by Muon in larger batches, is "
+        "worse: the training graphs are learned by heart, the cross-entropy falls on them and "
+        "rises on fresh graphs."
     ),
     "grid": (
         "Nearly all of a sample is made of perfect squares, but sheets are folded, branched or in "
