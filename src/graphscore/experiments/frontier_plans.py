@@ -162,7 +162,7 @@ PLANS = {
         _LARGE,
         training={
             "optimiser": "muon",
-            "steps": 12_000,
+            "steps": 32_000,
             "batch_size": 64,
             "learning_rate": 6e-3,
         },
