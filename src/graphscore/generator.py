@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -339,6 +340,10 @@ class GraphGenerator:
     def _weighted(self, weight: float | None) -> Network:
         """The network with its guide's weight, or with another one."""
         network = self.network
+        if weight is not None and not 0 <= weight < math.inf:
+            raise SettingsError(
+                f"guidance is {weight:g}; expected a finite number of at least 0; 0 is without it."
+            )
         if isinstance(network, GuidedNetwork):
             return network.with_weight(network.guidance.weight if weight is None else weight)
         if weight is not None:
