@@ -342,7 +342,8 @@ class GraphGenerator:
         network = self.network
         if weight is not None and not 0 <= weight < math.inf:
             raise SettingsError(
-                f"guidance is {weight:g}; expected a finite number of at least 0; 0 is without it."
+                f"guidance has no weight of {weight:g}; expected a finite number of at least 0, "
+                "where 0 is without guidance."
             )
         if isinstance(network, GuidedNetwork):
             return network.with_weight(network.guidance.weight if weight is None else weight)

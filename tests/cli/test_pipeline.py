@@ -288,8 +288,11 @@ def test_validation_graphs_choose_the_weight_of_a_guide(call):
         (("guide", "better", "weaker", "--out", "graphs.g6/x"), ["graphs.g6", "not a folder"]),
         (("guide", "better", "weaker", "--out", "new", "--weight", -1), ["weight", "-1"]),
         (("guide", "better", "weaker", "-o", "new", "--sigma-min", 9), ["9", "0.15 to 4"]),
-        (("sample", "better", "--guidance=-1"), ["guidance is -1", "at least 0"]),
-        (("sample", "better", "--guidance", "nan"), ["guidance is nan", "at least 0"]),
+        (("sample", "better", "--guidance=-1"), ["guidance has no weight of -1", "at least 0"]),
+        (
+            ("sample", "better", "--guidance", "nan"),
+            ["guidance has no weight of nan", "at least 0"],
+        ),
         (("sample", "better", "--guidance", 1), ["no guide", "graphscore guide"]),
     ],
 )
