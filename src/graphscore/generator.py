@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 import time
@@ -340,13 +339,12 @@ class GraphGenerator:
     def _weighted(self, weight: float | None) -> Network:
         """The network with its guide's weight, or with another one."""
         network = self.network
-        if weight is not None and not 0 <= weight < math.inf:
-            raise SettingsError(
-                f"guidance has no weight of {weight:g}; expected a finite number of at least 0, "
-                "where 0 is without guidance."
-            )
         if isinstance(network, GuidedNetwork):
-            return network.with_weight(network.guidance.weight if weight is None else weight)
+            try:
+                return network.with_weight(network.guidance.weight if weight is None else weight)
+            except SettingsError as error:
+                # The settings call it weight, who samples calls it guidance.
+                raise SettingsError(f"guidance: {error}") from None
         if weight is not None:
             raise SettingsError(
                 "this model has no guide, so guidance has no meaning. Give it one with guided_by "
