@@ -306,3 +306,21 @@ def test_guides_that_make_no_sense(place, call, arguments, words):
     assert outcome.code == 2
     assert all(word in outcome.err for word in words)
     assert not (place / "new").exists()
+
+
+def test_evaluation_tells_what_is_wrong_with_invalid_samples(place, call):
+    graphs = [nx.cycle_graph(4), nx.cycle_graph(5), nx.path_graph(6), nx.empty_graph(3)]
+    (place / "mixed.g6").write_bytes(
+        b"".join(nx.to_graph6_bytes(graph, header=False) for graph in graphs)
+    )
+    options = ("mixed.g6", "-r", "graphs.g6", "--training", "graphs.g6", "--valid", "tree")
+    shown = call("evaluate", *options)
+    assert shown.code == 0, shown.err
+    assert "valid 25.0%" in shown.out
+    assert "not valid: with a cycle (2 of 4)" in shown.out
+    assert "not valid: not connected (1 of 4)" in shown.out
+    record = json.loads(call("evaluate", *options, "--json").out)
+    assert record["vun"]["faults"] == {"with a cycle": 2, "not connected": 1}
+    wrong = call("evaluate", *options[:-1], "forest")
+    assert wrong.code == 2
+    assert "no rule for valid graphs of that name" in wrong.err

@@ -77,6 +77,16 @@ def test_result_carries_its_provenance():
     assert "partial" in vun([nx.path_graph(3)], [nx.path_graph(2)], partial(is_tree)).validity
 
 
+def test_rules_say_what_is_wrong_and_plain_functions_do_not():
+    samples = [nx.cycle_graph(3), nx.empty_graph(2), nx.path_graph(3), nx.cycle_graph(4)]
+    told = vun(samples, [nx.path_graph(2)], validity_of("tree"))
+    assert list(told.faults.items()) == [("with a cycle", 2), ("not connected", 1)]
+    assert told.validity == "is_tree"
+    silent = vun(samples, [nx.path_graph(2)], is_tree)
+    assert silent.faults == {}
+    assert (silent.valid, silent.vun) == (told.valid, told.vun) == (0.25, 0.25)
+
+
 @given(st.integers(1, 400), st.data())
 def test_interval_equals_scipy(trials, data):
     successes = data.draw(st.integers(0, trials))

@@ -40,7 +40,8 @@ def evaluate(
         spectrum and isolated nodes, as in those of Planar, Tree and SBM.
     valid
         Dataset whose rule says which graphs are valid (planar, tree, sbm, grid, lobster): adds the
-        share of valid, unique and novel samples. Wants --training.
+        share of valid, unique and novel samples, and what is wrong with invalid ones. Wants
+        --training.
     keep_isolated
         Keep nodes without edges, which tables with gaussian-emd drop first.
     json
@@ -82,4 +83,6 @@ def evaluate(
     print_evaluations(title, results)
     if shares is not None:
         print(f"{valid}: {shares}")
+        for fault, number in shares.faults.items():
+            print(f"  not valid: {fault} ({number} of {shares.sample_count})")
     return 0

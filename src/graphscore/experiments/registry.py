@@ -30,6 +30,7 @@ TITLES = {
     "channels": "Figure 2: what the intermediate channels hold",
     "frontier": "Past the paper: the denoiser on seven sets, quality against calls and time",
     "denoiser": "Past the paper: what each part of the denoiser brings",
+    "faults": "Past the paper: why invalid samples of shipped models are not valid",
     "permutation": "Theorem 1: likelihoods do not depend on the order of the nodes",
 }
 """Name and title of each experiment; `graphscore.experiments.NAME` holds it as EXPERIMENT."""

@@ -17,6 +17,7 @@ from graphscore.metrics.novelty import isomorphism_classes, novelty, uniqueness
 from graphscore.metrics.orbits import orbit_counts
 from graphscore.metrics.validity import (
     BlockFit,
+    Rule,
     fit_blocks,
     is_block_structured,
     is_grid,
@@ -32,6 +33,7 @@ __all__ = [
     "EvaluationResult",
     "FloorRatio",
     "KernelName",
+    "Rule",
     "VunResult",
     "clustering_coefficients",
     "clustering_histograms",

@@ -1,4 +1,4 @@
-"""Whether a graph has the property that all graphs of a family have by construction."""
+"""Whether a graph has the property that all graphs of a family have by construction, or why not."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from graphscore.metrics.disjoint_union import GraphUnion
 
 if TYPE_CHECKING:  # networkx graphs take type arguments only in its stubs
     Validity = Callable[[nx.Graph[Any]], bool]
+    Fault = Callable[[nx.Graph[Any]], str | None]
 
 BLOCKS = (2, 5)
 BLOCK_SIZES = (20, 40)
@@ -25,14 +26,32 @@ PUBLISHED_THRESHOLD = 0.9
 SIGNIFICANCE = 0.01
 
 
-def validity_of(name: str) -> Validity | None:
-    """Return the function that tells valid graphs of a dataset's family; None if it has none.
+@dataclass(frozen=True)
+class Rule:
+    """Tells valid graphs of a family, as a function, and what is wrong with the others.
+
+    Attributes:
+        name: of the function that says the same, for instance "is_tree".
+        fault: the first thing wrong with a graph, in words that all graphs with that fault share;
+            None for valid graphs.
+    """
+
+    name: str
+    fault: Fault
+
+    def __call__(self, graph: nx.Graph[Any]) -> bool:
+        return self.fault(graph) is None
+
+
+def validity_of(name: str) -> Rule | None:
+    """Return the rule that tells valid graphs of a dataset's family; None if it has none.
 
     Example:
-        >>> validity_of("planar-spectre")(nx.cycle_graph(4)), validity_of("ego-small")
-        (True, None)
+        >>> rule = validity_of("planar-spectre")
+        >>> rule(nx.cycle_graph(4)), rule.fault(nx.complete_graph(5)), validity_of("ego-small")
+        (True, 'not planar', None)
     """
-    return _VALIDITY.get(name.removesuffix("-spectre"))
+    return _RULES.get(name.removesuffix("-spectre"))
 
 
 def is_planar(graph: nx.Graph[Any]) -> bool:
@@ -45,7 +64,13 @@ def is_planar(graph: nx.Graph[Any]) -> bool:
         >>> is_planar(nx.complete_graph(4)), is_planar(nx.complete_graph(5))
         (True, False)
     """
-    return _connected(graph) and bool(nx.check_planarity(graph)[0])
+    return _fault_of_planar(graph) is None
+
+
+def _fault_of_planar(graph: nx.Graph[Any]) -> str | None:
+    if fault := _not_connected(graph):
+        return fault
+    return None if nx.check_planarity(graph)[0] else "not planar"
 
 
 def is_tree(graph: nx.Graph[Any]) -> bool:
@@ -58,7 +83,13 @@ def is_tree(graph: nx.Graph[Any]) -> bool:
         >>> is_tree(nx.path_graph(5)), is_tree(nx.cycle_graph(5))
         (True, False)
     """
-    return _connected(graph) and graph.number_of_edges() == len(graph) - 1
+    return _fault_of_tree(graph) is None
+
+
+def _fault_of_tree(graph: nx.Graph[Any]) -> str | None:
+    if fault := _not_connected(graph):
+        return fault
+    return None if graph.number_of_edges() < len(graph) else "with a cycle"
 
 
 def is_lobster(graph: nx.Graph[Any]) -> bool:
@@ -71,11 +102,15 @@ def is_lobster(graph: nx.Graph[Any]) -> bool:
         >>> is_lobster(nx.path_graph(5)), is_lobster(nx.balanced_tree(3, 3))
         (True, False)
     """
-    if not is_tree(graph):
-        return False
+    return _fault_of_lobster(graph) is None
+
+
+def _fault_of_lobster(graph: nx.Graph[Any]) -> str | None:
+    if fault := _fault_of_tree(graph):
+        return fault
     for _ in range(2):
         graph = graph.subgraph([node for node, degree in graph.degree if degree > 1])
-    return all(degree <= 2 for _, degree in graph.degree)
+    return None if all(degree <= 2 for _, degree in graph.degree) else "a tree, but no lobster"
 
 
 def is_grid(graph: nx.Graph[Any], *, sides: tuple[int, int] | None = None) -> bool:
@@ -97,22 +132,29 @@ def is_grid(graph: nx.Graph[Any], *, sides: tuple[int, int] | None = None) -> bo
         >>> is_grid(grid), is_grid(grid, sides=(10, 19)), is_grid(nx.path_graph(4))
         (True, False, False)
     """
-    if not _connected(graph):
-        return False
+    return _fault_of_grid(graph, sides) is None
+
+
+def _fault_of_grid(graph: nx.Graph[Any], sides: tuple[int, int] | None = None) -> str | None:
+    if fault := _not_connected(graph):
+        return fault
     # A grid has n = a b nodes and m = 2 a b - a - b edges, so a and b solve x^2 - (a + b) x + n.
     around = 2 * len(graph) - graph.number_of_edges()
     square = around**2 - 4 * len(graph)
     if square < 0 or isqrt(square) ** 2 != square:
-        return False
+        return "no grid has its numbers of nodes and edges"
     short, long = (around - isqrt(square)) // 2, (around + isqrt(square)) // 2
     least, most = (2, long) if sides is None else sides
-    if short * long != len(graph) or not (max(2, least) <= short and long <= most):
-        return False
+    if short * long != len(graph):
+        return "no grid has its numbers of nodes and edges"
+    if not (max(2, least) <= short and long <= most):
+        return "a side too short or too long"
     corners = [node for node, degree in graph.degree if degree == 2]
     if len(corners) != 4:  # said early, so that there are never more than four searches
-        return False
+        return "not four corners"
     distances = [nx.single_source_shortest_path_length(graph, corner) for corner in corners]
-    return any(_is_placed(graph, distances[0], other, short, long) for other in distances[1:])
+    placed = any(_is_placed(graph, distances[0], other, short, long) for other in distances[1:])
+    return None if placed else "edges that no grid has"
 
 
 def _is_placed(
@@ -217,29 +259,36 @@ def is_block_structured(graph: nx.Graph[Any], *, calibrated: bool = False) -> bo
         >>> is_block_structured(nx.gnp_random_graph(90, 0.1, seed=0))
         False
     """
+    return _fault_of_blocks(graph, calibrated) is None
+
+
+def _fault_of_blocks(graph: nx.Graph[Any], calibrated: bool = False) -> str | None:
     nodes = GraphUnion.of([graph]).node_count
     # A graph that cannot be split into blocks of such sizes need not be searched for them.
     if not BLOCKS[0] * BLOCK_SIZES[0] <= nodes <= BLOCKS[1] * BLOCK_SIZES[1]:
-        return False
+        return "too few or too many nodes"
     fit = fit_blocks(graph)
     if not BLOCKS[0] <= len(fit.sizes) <= BLOCKS[1]:
-        return False
-    if not BLOCK_SIZES[0] <= min(fit.sizes) <= max(fit.sizes) <= BLOCK_SIZES[1]:
-        return False
-    if calibrated:
-        return fit.p_value > SIGNIFICANCE
-    return fit.published > PUBLISHED_THRESHOLD
+        return "too few or too many blocks"
+    if max(fit.sizes) > BLOCK_SIZES[1]:
+        return "a block too large"
+    if min(fit.sizes) < BLOCK_SIZES[0]:
+        return "a block too small"
+    usual = fit.p_value > SIGNIFICANCE if calibrated else fit.published > PUBLISHED_THRESHOLD
+    return None if usual else "edge probabilities"
 
 
-def _connected(graph: nx.Graph[Any]) -> bool:
-    """Whether a graph has nodes and is in one piece; anything but a simple graph is refused."""
-    return GraphUnion.of([graph]).node_count > 0 and nx.is_connected(graph)
+def _not_connected(graph: nx.Graph[Any]) -> str | None:
+    """What is wrong if not in one piece; anything but a simple graph is refused."""
+    if not GraphUnion.of([graph]).node_count:
+        return "no nodes"
+    return None if nx.is_connected(graph) else "not connected"
 
 
-_VALIDITY: dict[str, Validity] = {
-    "grid": is_grid,
-    "lobster": is_lobster,
-    "planar": is_planar,
-    "sbm": is_block_structured,
-    "tree": is_tree,
+_RULES = {
+    "grid": Rule("is_grid", _fault_of_grid),
+    "lobster": Rule("is_lobster", _fault_of_lobster),
+    "planar": Rule("is_planar", _fault_of_planar),
+    "sbm": Rule("is_block_structured", _fault_of_blocks),
+    "tree": Rule("is_tree", _fault_of_tree),
 }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from graphscore.metrics.novelty import (
     novelty_of_classes,
     uniqueness_of_classes,
 )
+from graphscore.metrics.validity import Rule
 
 if TYPE_CHECKING:
     from graphscore.metrics.validity import Validity
@@ -38,6 +40,8 @@ class VunResult:
         sample_count: number of samples.
         training_count: number of training graphs.
         validity: name of the validity function.
+        faults: what is wrong with samples that are not valid, and how many that is said of, most
+            frequent first; empty if the validity function does not say, see `Rule`.
         seconds: wall-clock time.
 
     Example:
@@ -56,6 +60,7 @@ class VunResult:
     sample_count: int
     training_count: int
     validity: str
+    faults: Mapping[str, int]
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,17 +93,19 @@ def vun(
     Args:
         samples: generated graphs, at least one.
         training: graphs that the model was trained on, at least one.
-        valid: function that tells valid graphs, for instance `validity_of("planar")`.
+        valid: function that tells valid graphs. `validity_of("planar")` and the like also say
+            what is wrong with the others.
 
     Raises:
         GraphDataError: a list is empty, or a graph is directed, a multigraph or has self-loops.
         SettingsError: `valid` is no function.
 
     Example:
-        >>> from graphscore.metrics import is_tree
-        >>> result = vun([nx.path_graph(4), nx.cycle_graph(4)], [nx.star_graph(3)], is_tree)
-        >>> result.valid, result.unique, result.novel, result.vun
-        (0.5, 1.0, 1.0, 0.5)
+        >>> from graphscore.metrics import validity_of
+        >>> samples, training = [nx.path_graph(4), nx.cycle_graph(4)], [nx.star_graph(3)]
+        >>> result = vun(samples, training, validity_of("tree"))
+        >>> result.valid, result.unique, result.novel, result.vun, result.faults
+        (0.5, 1.0, 1.0, 0.5, {'with a cycle': 1})
     """
     start = time.perf_counter()
     if not callable(valid):
@@ -113,7 +120,15 @@ def vun(
             )
     classes = isomorphism_classes([*samples, *training])
     known = set(classes[len(samples) :])
-    holds = [bool(valid(graph)) for graph in samples]
+    faults: Counter[str] = Counter()
+    if isinstance(valid, Rule):
+        found = [valid.fault(graph) for graph in samples]
+        holds = [fault is None for fault in found]
+        faults.update(fault for fault in found if fault is not None)
+        name = valid.name
+    else:
+        holds = [bool(valid(graph)) for graph in samples]
+        name = getattr(valid, "__name__", repr(valid))
     seen: set[int] = set()
     good = 0
     for label, holds_here in zip(classes, holds):
@@ -129,7 +144,8 @@ def vun(
         vun_high=high,
         sample_count=len(samples),
         training_count=len(training),
-        validity=getattr(valid, "__name__", repr(valid)),
+        validity=name,
+        faults=dict(faults.most_common()),
         seconds=time.perf_counter() - start,
     )
 

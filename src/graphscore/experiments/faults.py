@@ -1,0 +1,179 @@
+"""What is wrong with invalid samples of the models that come with the package.
+
+Beside them, fresh graphs of the true generator are judged by the same rules, and samples of a
+guided model are drawn without its guide as well. For block models the sizes of the blocks are kept:
+they show how sharply a model knows the limits between which true sizes lie.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+
+from graphscore.experiments.context import Context, Record
+from graphscore.experiments.frontier_plans import TRUTH
+from graphscore.experiments.registry import Experiment
+from graphscore.experiments.tables import Table, made_by
+from graphscore.generator import GraphGenerator
+from graphscore.metrics import fit_blocks, validity_of, wilson_interval
+from graphscore.metrics.validity import BLOCK_SIZES
+from graphscore.plots.faults import draw_shares
+from graphscore.seeding import derive_seed
+
+MODELS = ("planar", "tree", "sbm")
+"""Names of the models, and of the datasets whose rules their samples are judged by."""
+GUIDED = ("sbm",)
+KINDS = {"samples": "samples", "alone": "samples without the guide", "fresh": "fresh true graphs"}
+"""What is judged, and what it is called."""
+SEED = 0
+NUMBER = {"full": 1024, "quick": 32}
+FEWEST = 2
+"""Graphs judged at scales that are for tests, in as many steps of the sampler."""
+
+
+def keys(context: Context) -> list[str]:
+    return [
+        f"{name}_{kind}" for name in MODELS for kind in KINDS if kind != "alone" or name in GUIDED
+    ]
+
+
+def settings(context: Context) -> Record:
+    return {"seed": SEED, "number": NUMBER.get(context.sizes.name, FEWEST)}
+
+
+def compute(context: Context, key: str) -> Record:
+    name, _, kind = key.rpartition("_")
+    number = settings(context)["number"]
+    seed = derive_seed(SEED, "faults", key)
+    if kind == "fresh":
+        graphs = TRUTH[f"{name}-spectre"](number)
+        return {"model": name, "kind": kind, **_judged(name, graphs)}
+    generator = GraphGenerator.from_pretrained(
+        name,
+        device=str(context.torch_device),
+        accelerate=context.accelerate,
+        show_progress=context.show_progress,
+    )
+    sampling: Any = generator.settings.sampling
+    if context.sizes.name not in NUMBER:
+        sampling = sampling.replaced(steps=FEWEST)
+    guidance = 0.0 if kind == "alone" else None
+    graphs = generator.sample(number, seed=seed, sampling=sampling, guidance=guidance)
+    networks = 2 if kind == "samples" and name in GUIDED else 1
+    return {
+        "model": name,
+        "kind": kind,
+        "network_calls": sampling.network_calls * networks,
+        **_judged(name, graphs),
+    }
+
+
+def _judged(name: str, graphs: list[nx.Graph[Any]]) -> Record:
+    rule = validity_of(name)
+    assert rule is not None
+    found = Counter(rule.fault(graph) for graph in graphs)
+    valid = found.pop(None, 0)
+    low, high = wilson_interval(valid, len(graphs))
+    record: Record = {
+        "number": len(graphs),
+        "valid": valid / len(graphs),
+        "valid_low": low,
+        "valid_high": high,
+        "faults": dict(found.most_common()),
+    }
+    if name == "sbm":
+        sizes = Counter(size for graph in graphs for size in fit_blocks(graph).sizes)
+        record["block_sizes"] = dict(sorted(sizes.items()))
+    return record
+
+
+def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
+    return [
+        {key: value for key, value in part.items() if key not in ("seconds", "provenance")}
+        for part in parts.values()
+    ]
+
+
+# ---------------------------------------------------------------------- the record
+
+
+def tables(record: Record) -> list[Table]:
+    rows = []
+    for row in record["results"]:
+        faults = [f"{fault} {count / row['number']:.1%}" for fault, count in row["faults"].items()]
+        rows.append(
+            [
+                row["model"],
+                KINDS[row["kind"]],
+                "; ".join(faults) or "–",
+                f"{row['valid']:.1%} [{row['valid_low']:.1%}, {row['valid_high']:.1%}]",
+                str(row.get("network_calls", "–")),
+            ]
+        )
+    columns = ("model", "graphs", "what is wrong", "valid", "network calls")
+    return [Table("Why samples are not valid", columns, rows, text=3)]
+
+
+def _shares(row: Record) -> dict[int, float]:
+    """Share of each size among all blocks."""
+    total = sum(row["block_sizes"].values())
+    return {int(size): count / total for size, count in row["block_sizes"].items()}
+
+
+def _outside(row: Record) -> tuple[float, float]:
+    """Shares of blocks that are too small and too large."""
+    shares, (least, most) = _shares(row), BLOCK_SIZES
+    return (
+        sum(share for size, share in shares.items() if size < least),
+        sum(share for size, share in shares.items() if size > most),
+    )
+
+
+def markdown(record: Record) -> str:
+    (table,) = tables(record)
+    with_blocks = [row for row in record["results"] if "block_sizes" in row]
+    said = "; ".join(
+        f"{KINDS[row['kind']]} {_outside(row)[0]:.1%} and {_outside(row)[1]:.1%}"
+        for row in with_blocks
+    )
+    return (
+        "## Why samples are not valid\n\n"
+        f"Samples of the models that come with the package, {record['settings']['number']} of "
+        "each, drawn as the models say; of each graph the first fault that its rule meets.\n\n"
+        f"{made_by(record)}\n{table.markdown()}\n\n"
+        f"Blocks with fewer than {BLOCK_SIZES[0]} and with more than {BLOCK_SIZES[1]} nodes, of "
+        f"all blocks: {said}. Sizes of samples end softly, over two or three nodes, where true "
+        "ones end at once.\n\n"
+        "![Sizes of blocks](images/faults_blocks.png)\n\n"
+        "*Nodes of the blocks that are found in samples and in fresh graphs. Dashed: the least and "
+        "the most that a true block has.*\n"
+    )
+
+
+def pictures(record: Record, out: Path) -> list[Path]:
+    rows = [row for row in record["results"] if "block_sizes" in row]
+    file = out / "faults_blocks.png"
+    draw_shares(
+        {KINDS[row["kind"]]: _shares(row) for row in rows},
+        file,
+        along="nodes of a block",
+        limits=BLOCK_SIZES,
+    )
+    return [file]
+
+
+EXPERIMENT = Experiment(
+    "faults",
+    keys=keys,
+    settings=settings,
+    compute=compute,
+    assemble=assemble,
+    tables=tables,
+    markdown=markdown,
+    pictures=pictures,
+    seeded=False,
+)

@@ -1,0 +1,65 @@
+"""Faults of samples: every fault is counted once, and the record renders."""
+
+from __future__ import annotations
+
+import json
+
+import networkx as nx
+import pytest
+
+from graphscore.experiments import faults
+from graphscore.experiments.context import Context
+from graphscore.experiments.faults import EXPERIMENT
+
+
+@pytest.fixture
+def record(tmp_path):
+    # Trees are fast; the blocks of all models are found in the same way, here in fresh graphs.
+    wanted = ["tree_samples", "tree_fresh", "sbm_fresh"]
+    context = Context(tmp_path, "tiny", seeds=1, device="cpu", show_progress=False)
+    parts = EXPERIMENT.run_parts(context, wanted)
+    return {
+        "experiment": "faults",
+        "scale": "tiny",
+        "seeds": [0],
+        "settings": EXPERIMENT.settings(context),
+        "provenance": context.provenance(),
+        "results": EXPERIMENT.assemble(context, parts),
+    }
+
+
+def test_models_and_fresh_graphs_are_judged_by_the_same_rule(record):
+    rows = {(row["model"], row["kind"]): row for row in record["results"]}
+    for row in rows.values():
+        assert row["valid"] * row["number"] + sum(row["faults"].values()) == row["number"]
+        assert row["valid_low"] <= row["valid"] <= row["valid_high"]
+    assert rows["tree", "fresh"]["valid"] == 1.0
+    assert rows["tree", "samples"]["network_calls"] == 3  # two steps of Heun's method
+    sizes = rows["sbm", "fresh"]["block_sizes"]
+    assert all(20 <= int(size) <= 40 for size in sizes)
+    assert json.loads(json.dumps(record))["results"]
+
+
+def test_the_record_renders(record, tmp_path):
+    (table,) = EXPERIMENT.tables(record)
+    assert [row[0] for row in table.rows] == ["tree", "tree", "sbm"]
+    text = EXPERIMENT.markdown(json.loads(json.dumps(record)))
+    assert "fresh true graphs 0.0% and 0.0%" in text
+    (picture,) = EXPERIMENT.pictures(json.loads(json.dumps(record)), tmp_path)
+    assert picture.stat().st_size > 5000
+
+
+def test_faults_are_told_apart():
+    trees = [nx.path_graph(4), nx.cycle_graph(4), nx.empty_graph(3), nx.cycle_graph(5)]
+    judged = faults._judged("tree", trees)
+    assert judged["faults"] == {"with a cycle": 2, "not connected": 1}
+    assert judged["valid"] == 0.25
+
+
+def test_all_parts_are_listed(tmp_path):
+    context = Context(tmp_path, "full", seeds=3, device="cpu", show_progress=False)
+    assert EXPERIMENT.keys(context) == [
+        *("planar_samples", "planar_fresh", "tree_samples", "tree_fresh"),
+        *("sbm_samples", "sbm_alone", "sbm_fresh"),
+    ]
+    assert EXPERIMENT.settings(context)["number"] == 1024
