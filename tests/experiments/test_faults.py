@@ -14,8 +14,8 @@ from graphscore.experiments.faults import EXPERIMENT
 
 @pytest.fixture
 def record(tmp_path):
-    # Trees are fast; the blocks of all models are found in the same way, here in fresh graphs.
-    wanted = ["tree_samples", "tree_fresh", "sbm_fresh"]
+    # Without samples of Planar, so that it has no row.
+    wanted = ["planar_fresh", "tree_samples", "tree_fresh", "sbm_samples", "sbm_alone", "sbm_fresh"]
     context = Context(tmp_path, "tiny", seeds=1, device="cpu", show_progress=False)
     parts = EXPERIMENT.run_parts(context, wanted)
     return {
@@ -29,12 +29,17 @@ def record(tmp_path):
 
 
 def test_models_and_fresh_graphs_are_judged_by_the_same_rule(record):
-    rows = {(row["model"], row["kind"]): row for row in record["results"]}
+    rows = {
+        (row["dataset"], kind): judged
+        for row in record["results"]
+        for kind, judged in row["judged"].items()
+    }
     for row in rows.values():
         assert row["valid"] * row["number"] + sum(row["faults"].values()) == row["number"]
         assert row["valid_low"] <= row["valid"] <= row["valid_high"]
     assert rows["tree", "fresh"]["valid"] == 1.0
     assert rows["tree", "samples"]["network_calls"] == 3  # two steps of Heun's method
+    assert [rows["sbm", kind]["network_calls"] for kind in ("samples", "alone")] == [4, 2]
     sizes = rows["sbm", "fresh"]["block_sizes"]
     assert all(20 <= int(size) <= 40 for size in sizes)
     assert json.loads(json.dumps(record))["results"]
@@ -42,11 +47,17 @@ def test_models_and_fresh_graphs_are_judged_by_the_same_rule(record):
 
 def test_the_record_renders(record, tmp_path):
     (table,) = EXPERIMENT.tables(record)
-    assert [row[0] for row in table.rows] == ["tree", "tree", "sbm"]
+    assert [row[0] for row in table.rows] == ["tree", "tree", "sbm", "sbm", "sbm"]
     text = EXPERIMENT.markdown(json.loads(json.dumps(record)))
     assert "fresh true graphs 0.0% and 0.0%" in text
     (picture,) = EXPERIMENT.pictures(json.loads(json.dumps(record)), tmp_path)
     assert picture.stat().st_size > 5000
+
+
+def test_without_blocks_there_is_no_picture_of_them(record, tmp_path):
+    trees = {**record, "results": record["results"][:1]}
+    assert EXPERIMENT.pictures(trees, tmp_path) == []
+    assert "Blocks" not in EXPERIMENT.markdown(trees)
 
 
 def test_faults_are_told_apart():

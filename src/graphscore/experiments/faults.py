@@ -92,9 +92,18 @@ def _judged(name: str, graphs: list[nx.Graph[Any]]) -> Record:
 
 
 def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
+    """Of every model whose samples were judged; what else was judged beside them."""
     return [
-        {key: value for key, value in part.items() if key not in ("seconds", "provenance")}
-        for part in parts.values()
+        {
+            "dataset": name,
+            "judged": {
+                kind: {key: part[key] for key in part if key not in ("seconds", "provenance")}
+                for kind in KINDS
+                if (part := parts.get(f"{name}_{kind}")) is not None
+            },
+        }
+        for name in MODELS
+        if f"{name}_samples" in parts
     ]
 
 
@@ -104,65 +113,68 @@ def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
 def tables(record: Record) -> list[Table]:
     rows = []
     for row in record["results"]:
-        faults = [f"{fault} {count / row['number']:.1%}" for fault, count in row["faults"].items()]
-        rows.append(
-            [
-                row["model"],
-                KINDS[row["kind"]],
-                "; ".join(faults) or "–",
-                f"{row['valid']:.1%} [{row['valid_low']:.1%}, {row['valid_high']:.1%}]",
-                str(row.get("network_calls", "–")),
-            ]
-        )
+        for kind, judged in row["judged"].items():
+            number = judged["number"]
+            faults = [f"{fault} {count / number:.1%}" for fault, count in judged["faults"].items()]
+            rows.append(
+                [
+                    row["dataset"],
+                    KINDS[kind],
+                    "; ".join(faults) or "–",
+                    f"{judged['valid']:.1%} [{judged['valid_low']:.1%}, "
+                    f"{judged['valid_high']:.1%}]",
+                    str(judged.get("network_calls", "–")),
+                ]
+            )
     columns = ("model", "graphs", "what is wrong", "valid", "network calls")
     return [Table("Why samples are not valid", columns, rows, text=3)]
 
 
-def _shares(row: Record) -> dict[int, float]:
-    """Share of each size among all blocks."""
-    total = sum(row["block_sizes"].values())
-    return {int(size): count / total for size, count in row["block_sizes"].items()}
+def _block_sizes(record: Record) -> dict[str, dict[int, float]]:
+    """Share of each size among all blocks, by what was judged."""
+    found = {}
+    for row in record["results"]:
+        for kind, judged in row["judged"].items():
+            if counts := judged.get("block_sizes"):
+                total = sum(counts.values())
+                found[KINDS[kind]] = {int(size): count / total for size, count in counts.items()}
+    return found
 
 
-def _outside(row: Record) -> tuple[float, float]:
-    """Shares of blocks that are too small and too large."""
-    shares, (least, most) = _shares(row), BLOCK_SIZES
+def _on_blocks(sizes: Mapping[str, Mapping[int, float]]) -> str:
+    """What the sizes of blocks show."""
+    least, most = BLOCK_SIZES
+    said = []
+    for name, shares in sizes.items():
+        small = sum(share for size, share in shares.items() if size < least)
+        large = sum(share for size, share in shares.items() if size > most)
+        said.append(f"{name} {small:.1%} and {large:.1%}")
     return (
-        sum(share for size, share in shares.items() if size < least),
-        sum(share for size, share in shares.items() if size > most),
-    )
-
-
-def markdown(record: Record) -> str:
-    (table,) = tables(record)
-    with_blocks = [row for row in record["results"] if "block_sizes" in row]
-    said = "; ".join(
-        f"{KINDS[row['kind']]} {_outside(row)[0]:.1%} and {_outside(row)[1]:.1%}"
-        for row in with_blocks
-    )
-    return (
-        "## Why samples are not valid\n\n"
-        f"Samples of the models that come with the package, {record['settings']['number']} of "
-        "each, drawn as the models say; of each graph the first fault that its rule meets.\n\n"
-        f"{made_by(record)}\n{table.markdown()}\n\n"
-        f"Blocks with fewer than {BLOCK_SIZES[0]} and with more than {BLOCK_SIZES[1]} nodes, of "
-        f"all blocks: {said}. Sizes of samples end softly, over two or three nodes, where true "
-        "ones end at once.\n\n"
+        f"\nBlocks with fewer than {least} and with more than {most} nodes, of all blocks: "
+        f"{'; '.join(said)}. Sizes end softly in samples, over two or three nodes, and at once in "
+        "true graphs.\n\n"
         "![Sizes of blocks](images/faults_blocks.png)\n\n"
         "*Nodes of the blocks that are found in samples and in fresh graphs. Dashed: the least and "
         "the most that a true block has.*\n"
     )
 
 
-def pictures(record: Record, out: Path) -> list[Path]:
-    rows = [row for row in record["results"] if "block_sizes" in row]
-    file = out / "faults_blocks.png"
-    draw_shares(
-        {KINDS[row["kind"]]: _shares(row) for row in rows},
-        file,
-        along="nodes of a block",
-        limits=BLOCK_SIZES,
+def markdown(record: Record) -> str:
+    (table,) = tables(record)
+    sizes = _block_sizes(record)
+    return (
+        "## Why samples are not valid\n\n"
+        f"Samples of the models that come with the package, {record['settings']['number']} of "
+        "each, drawn as the models say; of each graph the first fault that its rule meets.\n\n"
+        f"{made_by(record)}\n{table.markdown()}\n{_on_blocks(sizes) if sizes else ''}"
     )
+
+
+def pictures(record: Record, out: Path) -> list[Path]:
+    sizes, file = _block_sizes(record), out / "faults_blocks.png"
+    if not sizes:
+        return []
+    draw_shares(sizes, file, along="nodes of a block", limits=BLOCK_SIZES)
     return [file]
 
 
@@ -176,4 +188,5 @@ EXPERIMENT = Experiment(
     markdown=markdown,
     pictures=pictures,
     seeded=False,
+    needs_all=False,
 )

@@ -160,7 +160,7 @@ PLANS = {
     "planar-spectre": _LARGE,
     "tree-spectre": replace(
         _LARGE,
-        # In twice as many steps, trees are learned by heart and samples get worse.
+        # In 32,000 steps trees are learned by heart, and samples get worse.
         training={
             "optimiser": "muon",
             "steps": 12_000,

@@ -30,13 +30,13 @@ LABELS = {
 LIMITS = {
     "sbm-spectre": (
         "Without its guide, distances are near those of fresh graphs; what is missed are hard "
-        "limits: blocks with a node or two more or fewer than a true one can have. Which block a "
-        "node belongs to is decided where noise hides most of it, and there one node too many "
-        "costs hardly any cross-entropy. The guide makes blocks fewer and larger, which degrees "
-        "show, and not more of them right. A network of more than twice the depth, not judged to "
-        "the end, had the same cross-entropy. Training harder, by Muon in larger batches, is "
-        "worse: the training graphs are learned by heart, the cross-entropy falls on them and "
-        "rises on fresh graphs."
+        "limits: blocks with a node or two more or fewer than a true one can have, as [counts of "
+        "faults](#why-samples-are-not-valid) show. Which block a node belongs to is decided where "
+        "noise hides most of it, and there one node too many costs hardly any cross-entropy. The "
+        "guide makes blocks fewer and larger, which degrees show: fewer are too small, and no "
+        "fewer too large. A network of more than twice the depth, not judged to the end, had the "
+        "same cross-entropy. Training harder, by Muon in larger batches, is worse: the training "
+        "graphs are learned by heart, the cross-entropy falls on them and rises on fresh graphs."
     ),
     "grid": (
         "Nearly all of a sample is made of perfect squares, but sheets are folded, branched or in "
