@@ -30,7 +30,7 @@ GUIDED = ("sbm",)
 KINDS = {"samples": "samples", "alone": "samples without the guide", "fresh": "fresh true graphs"}
 """What is judged, and what it is called."""
 SEED = 0
-NUMBER = {"full": 1024, "quick": 32}
+NUMBER = {"full": 1024, "quick": 8}
 FEWEST = 2
 """Graphs judged at scales that are for tests, in as many steps of the sampler."""
 
