@@ -7,9 +7,11 @@ import json
 import networkx as nx
 import pytest
 
+from graphscore.errors import OutputError
 from graphscore.experiments import faults
 from graphscore.experiments.context import Context
 from graphscore.experiments.faults import EXPERIMENT
+from graphscore.pretrained import pretrained_folder
 
 
 @pytest.fixture
@@ -65,6 +67,17 @@ def test_faults_are_told_apart():
     judged = faults._judged("tree", trees)
     assert judged["faults"] == {"with a cycle": 2, "not connected": 1}
     assert judged["valid"] == 0.25
+
+
+def test_parts_of_a_model_that_was_shipped_again_are_refused(tmp_path, monkeypatch):
+    context = Context(tmp_path, "tiny", seeds=1, device="cpu", show_progress=False)
+    wanted = ["tree_samples", "tree_fresh"]
+    EXPERIMENT.run_parts(context, wanted)
+    # Planar stands in for the other model.
+    monkeypatch.setattr(faults, "pretrained_folder", lambda name: pretrained_folder("planar"))
+    assert EXPERIMENT.run_parts(context, wanted[1:])
+    with pytest.raises(OutputError, match=r"tree_samples.*other settings \(model, sampling\)"):
+        EXPERIMENT.run_parts(context, wanted[:1])
 
 
 def test_all_parts_are_listed(tmp_path):

