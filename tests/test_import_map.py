@@ -20,7 +20,7 @@ OPEN = {"errors", "seeding", "settings", "atomic", "version"}
 """Open to all; they import only each other."""
 
 _MODEL = {"graphs", "datasets", "noise", "networks", "sampling", "training", "metrics", "config"}
-_MADE = {"assembly", "recommendation", "trained_model", "model_sampling"}
+_MADE = {"assembly", "communities", "recommendation", "trained_model", "model_sampling"}
 _GENERATOR = _MODEL | _MADE | {"acceleration", "device", "progress", "pretrained"}
 _ALL = _GENERATOR | {"generator", "baselines", "algorithms", "plots", "provenance"}
 
@@ -35,6 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "metrics": {"graphs"},
     "config": {"noise", "networks", "training", "sampling"},
     "assembly": {"networks", "training", "config"},
+    "communities": {"graphs", "metrics", "sampling"},
     "recommendation": {"graphs", "networks", "sampling", "config"},
     "trained_model": {"graphs", "networks", "sampling", "training", "config", "assembly"},
     "model_sampling": {

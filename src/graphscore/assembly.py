@@ -9,7 +9,7 @@ from graphscore.networks import (
     EDPGNN,
     AsDenoiser,
     DenoiserSettings,
-    EdgeDensity,
+    Density,
     GuidedNetwork,
     LogOddsDenoiser,
     LogOddsNetwork,
@@ -23,7 +23,10 @@ Network = EDPGNN | LogOddsNetwork
 
 
 def make_network(
-    settings: RunSettings, *, density: EdgeDensity | float, generator: torch.Generator
+    settings: RunSettings,
+    *,
+    density: Density,
+    generator: torch.Generator,
 ) -> Network:
     """Return the network of a run with initial weights.
 

@@ -82,6 +82,11 @@ class RunSettings(Settings):
     guide: GuideSettings | None = None
     """A model has one if it was put together from two, see `GraphGenerator.guided_by`."""
 
+    @property
+    def tells_communities(self) -> bool:
+        """Whether the network is told which nodes belong together."""
+        return isinstance(self.network, DenoiserSettings) and self.network.communities
+
     @model_validator(mode="before")
     @classmethod
     def _what_was_meant(cls, values: Any) -> Any:
@@ -94,7 +99,10 @@ class RunSettings(Settings):
         if isinstance(network, Settings):
             # Who gives an object has chosen all of it.
             values = {**values, "network": network.replaced()}
-        if _network_tag(network) == "denoiser" and values.get("denoising") is None:
+        denoises = _network_tag(network) == "denoiser"
+        if isinstance(network, Mapping) and network.get("communities") and not denoises:
+            raise ValueError("network.communities is for networks of kind 'denoiser' only")
+        if denoises and values.get("denoising") is None:
             values = {**values, "denoising": DenoisingSettings()}
         sampling = values.get("sampling")
         if isinstance(sampling, Settings):

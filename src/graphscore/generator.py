@@ -15,13 +15,20 @@ import torch
 
 from graphscore.acceleration import Accelerate, choose_trainer, resolve_accelerate
 from graphscore.assembly import Network, make_objective
+from graphscore.communities import with_communities
 from graphscore.config import NetworkSettings, RunSettings, SamplingSettings
 from graphscore.device import describe_device, resolve_device
 from graphscore.errors import GraphscoreError, OutputError, SettingsError
 from graphscore.graphs import GraphBatch, prepare_graphs
 from graphscore.metrics import EvaluationResult, evaluate
 from graphscore.model_sampling import sample_graphs
-from graphscore.networks import EdgeDensity, GuidanceSettings, GuidedNetwork
+from graphscore.networks import (
+    CommunityDensity,
+    Density,
+    EdgeDensity,
+    GuidanceSettings,
+    GuidedNetwork,
+)
 from graphscore.noise import NoiseSettings
 from graphscore.pretrained import pretrained_folder
 from graphscore.progress import progress
@@ -161,7 +168,13 @@ class GraphGenerator:
                 f"{self.settings.network.node_feat_dim}. Set it to 0, or train with "
                 "graphscore.training.Trainer on a GraphBatch with node features."
             )
-        network = initial_network(self.settings, EdgeDensity.of(data))
+        density: Density = EdgeDensity.of(data)
+        communities = None
+        if self.settings.tells_communities:
+            self._tell("looking for communities")
+            data, communities = with_communities(data, clean)
+            density = CommunityDensity.of(data)
+        network = initial_network(self.settings, density)
         trainer = choose_trainer(
             network,
             data,
@@ -175,7 +188,9 @@ class GraphGenerator:
         origin = origin_of(data, source)
 
         def model() -> TrainedModel:
-            return TrainedModel(network, sizes, origin, trainer.step, trainer.seconds, list(clean))
+            return TrainedModel(
+                network, sizes, origin, trainer.step, trainer.seconds, communities, list(clean)
+            )
 
         folder = None if run is None else RunFolder(run)
         if resume:
@@ -269,6 +284,7 @@ class GraphGenerator:
         number: int,
         *,
         sizes: Sequence[int] | None = None,
+        communities: Sequence[Sequence[int]] | None = None,
         seed: int | None = None,
         sampling: SamplingSettings | Mapping[str, Any] | None = None,
         guidance: float | None = None,
@@ -278,6 +294,8 @@ class GraphGenerator:
         Args:
             number: how many.
             sizes: number of nodes of each graph; drawn from the training graphs' if not given.
+            communities: numbers of nodes of the communities of each graph, for models that are told
+                them; those of training graphs with as many nodes if not given.
             seed: same seed, same graphs. Without it, each call gives new graphs, and the sequence
                 of calls is fixed by the generator's own seed.
             sampling: settings instead of the generator's, or a dictionary of those that differ;
@@ -285,11 +303,14 @@ class GraphGenerator:
             guidance: weight of the model's guide instead of the one it was given; 0 for none.
 
         Raises:
-            SettingsError: `number` or `sizes` make no sense, or there is no guide.
+            SettingsError: `number`, `sizes` or `communities` make no sense, or there is no guide.
             GraphscoreError: not trained yet, or the step size is too large for the model.
         """
         if number < 1:
             raise SettingsError(f"cannot sample {number} graphs; ask for at least 1.")
+        model = self._trained()
+        if communities is not None:
+            sizes = self._checked(communities, sizes, number)
         if sizes is not None and (
             len(sizes) != number or min(sizes) < 1 or any(int(size) != size for size in sizes)
         ):
@@ -297,25 +318,57 @@ class GraphGenerator:
                 f"sizes must be {number} numbers of nodes, whole and at least 1, "
                 f"got {list(sizes)[:10]}."
             )
-        distribution = self._trained().sizes
         stream: tuple[str | int, ...] = ("sampling",)
         if seed is None:
             self._draws += 1
             seed, stream = self.settings.seed, ("sampling", self._draws)
         if sizes is None:
-            drawn = distribution.draw(number, generator=torch_generator(seed, *stream, "sizes"))
+            drawn = model.sizes.draw(number, generator=torch_generator(seed, *stream, "sizes"))
         else:
             drawn = torch.tensor([int(size) for size in sizes])
+        told = None
+        if communities is not None:
+            told = [tuple(map(int, of_graph)) for of_graph in communities]
+        elif model.communities is not None:
+            source = torch_generator(seed, *stream, "communities")
+            told = model.communities.draw(drawn, generator=source)
         return sample_graphs(
             self._weighted(guidance),
             drawn,
             self.sampler_settings(sampling),
             self.settings,
+            communities=told,
             random=partial(torch_generator, seed, *stream, device=self.device),
             device=self.device,
             accelerate=self.accelerate,
             show_progress=self.show_progress,
         )
+
+    def _checked(
+        self,
+        communities: Sequence[Sequence[int]],
+        sizes: Sequence[int] | None,
+        number: int,
+    ) -> list[int]:
+        """The numbers of nodes that communities add up to, if they make sense."""
+        if self._trained().communities is None:
+            raise SettingsError(
+                "this model is not told communities, so their sizes have no meaning. Train one "
+                "with network.communities, or `graphscore train --communities`."
+            )
+        if sizes is not None:
+            raise SettingsError("communities say how many nodes there are; leave out sizes.")
+        known = [size for of_graph in communities for size in of_graph]
+        if (
+            len(communities) != number
+            or not all(len(of_graph) for of_graph in communities)
+            or any(int(size) != size or size < 1 for size in known)
+        ):
+            raise SettingsError(
+                f"communities must be those of {number} graphs, each as whole numbers of nodes of "
+                f"at least 1, got {list(communities)[:10]}."
+            )
+        return [int(sum(of_graph)) for of_graph in communities]
 
     def sampler_settings(
         self, changes: SamplingSettings | Mapping[str, Any] | None = None

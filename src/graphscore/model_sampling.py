@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import networkx as nx
@@ -13,10 +13,16 @@ from graphscore.acceleration import Accelerate, choose_sampler, sample_denoiser
 from graphscore.assembly import Network
 from graphscore.config import RunSettings, SamplingSettings
 from graphscore.graphs import GraphBatch, node_mask_of_sizes
-from graphscore.networks import LogOddsNetwork
+from graphscore.networks import LogOddsNetwork, ToldNetwork
 from graphscore.noise import NoiseSettings, ladder
 from graphscore.progress import progress
-from graphscore.sampling import LangevinSettings, chunks_of_similar_size, quantise
+from graphscore.sampling import (
+    LangevinSettings,
+    Partition,
+    chunks_of_similar_size,
+    numbers_of,
+    quantise,
+)
 
 PAIRS_PER_CHUNK = {"cpu": 100_000, "cuda": 4_000_000, "mps": 1_000_000}
 """Pairs of nodes sampled at a time: enough to keep the device busy, and fitting its memory."""
@@ -28,6 +34,7 @@ def sample_graphs(
     sampling: SamplingSettings,
     settings: RunSettings,
     *,
+    communities: Sequence[Partition] | None,
     random: Callable[[int], torch.Generator],
     device: torch.device,
     accelerate: Accelerate,
@@ -40,6 +47,7 @@ def sample_graphs(
         sizes: numbers of nodes.
         sampling: the sampler, which need not be that of the run.
         settings: of the run; what noise the network was trained on.
+        communities: their sizes in each graph, if the network is told them.
         random: source of noise on the device, by the number of the chunk.
         accelerate: "auto" takes the fastest path that works on the device, "off" the plain one.
         show_progress: show it on standard error.
@@ -55,13 +63,19 @@ def sample_graphs(
         for index, chunk in enumerate(chunks):
             node_mask = node_mask_of_sizes(sizes[chunk]).to(device)
             generator, before = random(index), index * steps
+            of_chunk = network
+            if communities is not None:
+                # Only networks that answer in log-odds are told communities.
+                assert isinstance(network, LogOddsNetwork)
+                numbers = numbers_of([communities[i] for i in chunk.tolist()], node_mask.shape[1])
+                of_chunk = ToldNetwork(network, numbers.to(device))
 
             def on_step(done: int, _: Tensor, before: int = before) -> None:
                 update(before + done, "")
 
             if isinstance(sampling, LangevinSettings):
                 nodes = node_mask.shape[1]
-                sampler = choose_sampler(network, nodes=nodes, accelerate=accelerate)
+                sampler = choose_sampler(of_chunk, nodes=nodes, accelerate=accelerate)
                 result = sampler.sample(
                     node_mask,
                     ladder(levels, device=device),
@@ -71,10 +85,10 @@ def sample_graphs(
                 )
             else:
                 # The settings of a run do not have these samplers without this objective.
-                assert isinstance(network, LogOddsNetwork)
+                assert isinstance(of_chunk, LogOddsNetwork)
                 assert settings.denoising is not None
                 result = sample_denoiser(
-                    network,
+                    of_chunk,
                     node_mask,
                     settings.denoising.sigma_range,
                     sampling,

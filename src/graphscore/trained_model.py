@@ -17,8 +17,13 @@ from graphscore.assembly import Network, make_network
 from graphscore.config import GuideSettings, RunSettings, changed_settings
 from graphscore.errors import CheckpointError, SettingsError
 from graphscore.graphs import GraphBatch
-from graphscore.networks import EdgeDensity, GuidanceSettings, GuidedNetwork, LogOddsNetwork
-from graphscore.sampling import SizeDistribution
+from graphscore.networks import (
+    Density,
+    GuidanceSettings,
+    GuidedNetwork,
+    LogOddsNetwork,
+)
+from graphscore.sampling import CommunityDistribution, SizeDistribution
 from graphscore.seeding import torch_generator
 from graphscore.training.checkpoint import read_checkpoint
 from graphscore.training.training_state import AVERAGE
@@ -35,6 +40,7 @@ class TrainedModel:
         origin: the training graphs, see `origin_of`.
         step: optimiser steps.
         seconds: training time.
+        communities: sizes of communities in the training graphs, if the network is told them.
         graphs: the training graphs, where they are still at hand.
         made_with: versions and device of the training, where that was not here and now.
     """
@@ -44,6 +50,7 @@ class TrainedModel:
     origin: dict[str, Any]
     step: int
     seconds: float
+    communities: CommunityDistribution | None = None
     graphs: list[nx.Graph[Any]] | None = None
     made_with: dict[str, Any] | None = None
 
@@ -58,6 +65,7 @@ class TrainedModel:
         return {
             "settings": settings.model_dump(mode="json"),
             "sizes": {str(size): count for size, count in self.sizes.counts.items()},
+            **({"communities": self.communities.to_dict()} if self.communities else {}),
             "training_graphs": self.origin,
             "seconds": self.seconds,
             "made_with": self.made_with or here,
@@ -68,7 +76,7 @@ class TrainedModel:
         return {f"{AVERAGE}{name}": t for name, t in self.network.state_dict().items()}
 
 
-def initial_network(settings: RunSettings, density: EdgeDensity | float) -> Network:
+def initial_network(settings: RunSettings, density: Density) -> Network:
     """Return the network of a run before training."""
     generator = torch_generator(settings.seed, "initial weights")
     return make_network(settings, density=density, generator=generator)
@@ -92,12 +100,14 @@ def read_model(path: Path) -> tuple[RunSettings, TrainedModel]:
             f"{path}: the weights do not fit the settings beside them: {error}"
         ) from None
     sizes = SizeDistribution({int(size): count for size, count in document["sizes"].items()})
+    communities = document.get("communities")
     return settings, TrainedModel(
         network,
         sizes,
         origin=document["training_graphs"],
         step=document["step"],
         seconds=document["seconds"],
+        communities=None if communities is None else CommunityDistribution.from_dict(communities),
         made_with=document["made_with"],
     )
 
@@ -127,6 +137,11 @@ def guided_model(
         )
     assert isinstance(model.network, LogOddsNetwork)
     assert isinstance(guide.network, LogOddsNetwork)
+    if (model.communities is None) != (guide.communities is None):
+        raise SettingsError(
+            "one of the two models is told communities and the other is not. Train both with "
+            "network.communities, or both without."
+        )
     if model.origin["sha256"] != guide.origin["sha256"]:
         raise SettingsError(
             f"the model was trained on {model.origin['source']} ({model.origin['graphs']} graphs) "

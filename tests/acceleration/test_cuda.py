@@ -31,6 +31,7 @@ from graphscore.networks import (
     GuidanceSettings,
     GuidedNetwork,
     LogOddsDenoiser,
+    ToldNetwork,
 )
 from graphscore.noise import SigmaRange, symmetric_noise
 from graphscore.sampling import (
@@ -38,6 +39,7 @@ from graphscore.sampling import (
     LangevinSettings,
     RenoisingSettings,
     annealed_langevin,
+    numbers_of,
 )
 from graphscore.seeding import torch_generator
 from graphscore.training import (
@@ -271,17 +273,22 @@ def test_compiled_gradients_of_large_graphs_are_those_of_the_plain_step(monkeypa
 @pytest.mark.parametrize("compiles", [False, True])
 @pytest.mark.parametrize("largest", [20, 60])
 @pytest.mark.parametrize("settings", [HeunSettings(steps=8, churn=3.2), RenoisingSettings(steps=8)])
-@pytest.mark.parametrize("guided", [False, True])
+@pytest.mark.parametrize("kind", ["alone", "guided", "told communities"])
 def test_recorded_denoiser_samples_as_the_plain_one(
-    make_denoiser, settings, largest, compiles, guided, monkeypatch
+    make_denoiser, settings, largest, compiles, kind, monkeypatch
 ):
     """With the same noise; half precision changes little but here and there an edge."""
     monkeypatch.setattr(denoising, "WORTHWHILE", 0.0 if compiles else math.inf)
     network = make_denoiser()
-    if guided:
+    if kind == "guided":
         settings_of_guide = DenoiserSettings(blocks=1, pair_width=8, node_width=4)
         guide = LogOddsDenoiser(settings_of_guide, 0.4, generator=torch_generator(1, "weights"))
         network = GuidedNetwork(network, guide, GuidanceSettings(weight=2.0, sigma_max=1.0))
+    if kind == "told communities":
+        shape = DenoiserSettings(blocks=2, pair_width=8, node_width=4, communities=True)
+        network = LogOddsDenoiser(shape, 0.3, generator=torch_generator(1, "weights"))
+        communities = [(largest - 2, 2), (3, 2), (1,), (6, 6, 5)]
+        network = ToldNetwork(network, numbers_of(communities, largest).cuda())
     network = network.cuda().eval()
     node_mask = node_mask_of_sizes(torch.tensor([largest, 5, 1, 17])).cuda()
 
@@ -325,10 +332,14 @@ def test_generator_is_reproducible_on_the_fast_paths():
 
 
 @must_record
-def test_generator_of_denoisers_is_reproducible_and_moves_to_the_cpu(tmp_path):
+@pytest.mark.parametrize("communities", [False, True])
+def test_generator_of_denoisers_is_reproducible_and_moves_to_the_cpu(tmp_path, communities):
     def fitted():
         made = GraphGenerator(
-            training={"steps": 5, "batch_size": 4}, device="cuda", show_progress=False
+            network={"kind": "denoiser", "communities": communities},
+            training={"steps": 5, "batch_size": 4},
+            device="cuda",
+            show_progress=False,
         )
         return made.fit(graphs())
 

@@ -7,7 +7,7 @@ import json
 import networkx as nx
 import pytest
 
-from graphscore.graphs import read_graphs
+from graphscore.graphs import read_graphs, write_graphs
 
 
 def _structure(graphs):
@@ -240,6 +240,41 @@ def two_models(place, call):
     for name, steps in (("better", 3), ("weaker", 1)):
         options = ("--config", "denoiser.toml", "--steps", steps)
         assert call("train", "graphs.g6", "--out", name, *options).code == 0
+
+
+def test_communities_are_found_told_and_asked_for(place, call):
+    blocks = [nx.disjoint_union(nx.complete_graph(8), nx.complete_graph(n)) for n in (7, 9)]
+    write_graphs(place / "blocks.g6", blocks)
+    options = ("--communities", "--steps", 2, "--device", "cpu")
+    trained = json.loads(call("train", "blocks.g6", "--out", "told", *options, "--json").out)
+    assert trained["communities"] == {"8+7": 1, "9+8": 1}
+    assert trained["settings"]["network"]["communities"] is True
+    assert "2 to 2 of 7 to 9 nodes" in call("info", "told").out
+    few = ("--steps", 4, "-n", 2)
+    assert call("sample", "told", *few).code == 0
+    assert {len(graph) for graph in read_graphs(place / "told/samples.g6")} <= {15, 17}
+    sampled = call("sample", "told", *few, "--communities", "6,7,5", "--json")
+    assert json.loads(sampled.out)["communities"] == [6, 7, 5]
+    assert {len(graph) for graph in read_graphs(place / "told/samples.g6")} == {18}
+    # With --resume the run knows by itself.
+    assert call("train", "blocks.g6", "--out", "told", "--resume", "--steps", 3).code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("sample", "run", "--communities", "8,8"), ["not told communities", "--communities"]),
+        (("sample", "run", "--communities", "8,x"), ["'8,x'", "20,25,31"]),
+        (("sample", "run", "--communities", "8,8", "--nodes", 16), ["--nodes", "leave"]),
+        (("train", "graphs.g6", "-o", "new", "--network", "gin", "--communities"), ["denoiser"]),
+    ],
+)
+def test_wrong_use_of_communities(place, call, arguments, said):
+    refused = call(*arguments)
+    assert refused.code == 2
+    assert all(word in refused.err for word in said), refused.err
+    assert not (place / "new").exists()
+    assert not (place / "run/samples.g6").exists()
 
 
 @pytest.mark.usefixtures("two_models")

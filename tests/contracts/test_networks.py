@@ -73,6 +73,8 @@ NETWORKS = {
     "smallest": edp_gnn(paper(**tiny)),
     "denoiser": denoiser(),
     "denoiser-node-features": denoiser(node_feat_dim=3, walk_steps=0),
+    "denoiser-communities": denoiser(communities=True),
+    "denoiser-communities-features": denoiser(communities=True, node_feat_dim=2),
     "denoiser-bare": denoiser(product_width=0, walk_steps=1, closed_form=False),
     "denoiser-smallest": denoiser(blocks=1, pair_width=2, node_width=1, product_width=1),
     "guided": guided,
@@ -94,15 +96,18 @@ def randomised(make, generator):
     return network
 
 
-def random_batch(sizes, features, generator, width=None):
-    """Noisy symmetric graphs of the given sizes, with node features if asked for."""
+def random_batch(sizes, features, communities, generator, width=None):
+    """Noisy symmetric graphs of the given sizes, with what is asked for of nodes."""
     mask = node_mask_of_sizes(torch.tensor(sizes), width)
     batch, width = mask.shape
     raw = torch.randn(batch, width, width, generator=generator, dtype=torch.float64)
     adj = (raw.triu(1) + raw.triu(1).mT) * pair_mask(mask)
     feat = None
-    if features:
+    if features or communities:
         feat = torch.randn(batch, width, features, generator=generator, dtype=torch.float64)
+        if communities:
+            number = torch.randint(2, (batch, width, 1), generator=generator)
+            feat = torch.cat([feat, number], dim=2)
         feat = feat * mask.unsqueeze(-1)
     return GraphBatch(adj, mask, feat)
 
@@ -126,12 +131,13 @@ class Case:
         self.stateless = not self.couples
         self.levels = 1 if name == "one-level" else len(LADDER)
         self.features = self.network.settings.node_feat_dim
+        self.communities = getattr(self.network.settings, "communities", False)
         self.batch = self.graphs([6, 4, 6, 1])
         # On the ladder, between levels, below and above it.
         self.sigma = torch.tensor([0.4, 0.25, 0.05, 2.0], dtype=torch.float64)
 
     def graphs(self, sizes, width=None):
-        return random_batch(sizes, self.features, self.generator, width)
+        return random_batch(sizes, self.features, self.communities, self.generator, width)
 
     def __call__(self, batch=None, sigma=None):
         batch = self.batch if batch is None else batch

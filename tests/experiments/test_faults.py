@@ -84,6 +84,6 @@ def test_all_parts_are_listed(tmp_path):
     context = Context(tmp_path, "full", seeds=3, device="cpu", show_progress=False)
     assert EXPERIMENT.keys(context) == [
         *("planar_samples", "planar_fresh", "tree_samples", "tree_fresh"),
-        *("sbm_samples", "sbm_alone", "sbm_fresh"),
+        *("sbm_samples", "sbm_alone", "sbm_fresh", "sbm-communities_samples"),
     ]
     assert EXPERIMENT.settings(context)["number"] == 1024

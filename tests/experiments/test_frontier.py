@@ -195,3 +195,24 @@ def test_a_guide_is_judged_beside_the_model_alone(context, monkeypatch, tmp_path
     assert "On tree-spectre a weaker model is trained too" in text
     assert " s on the CPU)" in text
     assert experiment.pictures(made, tmp_path)
+
+
+def test_told_communities_are_judged_with_unseen_ones_too(context, monkeypatch, tmp_path):
+    monkeypatch.setitem(SETS, "tiny", ("sbm-spectre-communities",))
+    here, experiment = context(), find_experiment("frontier")
+    experiment.run_parts(here, ["sbm-spectre-communities_verdict"])
+    made = experiment.run(here, finished=True)
+    (result,) = made["results"]
+    verdict = result["verdict"]
+    assert verdict["unseen"]["vun"]["validity"] == "is_block_structured"
+    assert verdict["unseen"]["mmd"]["sample_count"] == 6
+    # Other communities, other graphs.
+    assert verdict["unseen"]["mmd"]["degree"] != verdict["mmd"]["degree"]
+    text = experiment.markdown(made)
+    assert "samples, unseen communities" in text
+    assert "On sbm-spectre-communities the network is told which nodes of sbm-spectre" in text
+    assert "sizes are copied and not learned" in text
+    plain = {key: value for key, value in verdict.items() if key != "unseen"}
+    beside = {**result, "dataset": "sbm-spectre", "value": 0.5, "verdict": plain}
+    assert " instead of 50.0%" in experiment.markdown({**made, "results": [beside, result]})
+    assert any("communities" in file.name for file in experiment.pictures(made, tmp_path))

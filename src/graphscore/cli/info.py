@@ -89,6 +89,7 @@ def report(run: Path, *, json: bool, more: Mapping[str, Any] | None = None) -> N
         "trained_on": document["training_graphs"]["source"],
         "graphs": document["training_graphs"]["graphs"],
         "nodes": [min(sizes), max(sizes)],
+        "communities": document.get("communities"),
         "step": document["step"],
         "steps": steps,
         "finished": document["step"] >= steps,
@@ -116,6 +117,7 @@ def report(run: Path, *, json: bool, more: Mapping[str, Any] | None = None) -> N
     rows = [
         ["trained on", f"{record['trained_on']}, {record['graphs']} graphs"],
         ["nodes", f"{min(sizes)} to {max(sizes)}"],
+        *([["communities", _in_words(known)]] if (known := document.get("communities")) else []),
         ["steps", f"{document['step']} of {steps}"],
         *([[name_of_loss, loss]] if loss else []),
         ["training time", f"{document['seconds']:.0f} s"],
@@ -129,3 +131,11 @@ def report(run: Path, *, json: bool, more: Mapping[str, Any] | None = None) -> N
         ["seed", str(document["settings"]["seed"])],
     ]
     print_table(str(run), ["", ""], rows, text=2)
+
+
+def _in_words(communities: Mapping[str, int]) -> str:
+    """How many communities training graphs have, and of which sizes."""
+    sizes = [[int(size) for size in sizes.split("+")] for sizes in communities]
+    numbers = [len(of_graph) for of_graph in sizes]
+    flat = [size for of_graph in sizes for size in of_graph]
+    return f"{min(numbers)} to {max(numbers)} of {min(flat)} to {max(flat)} nodes"

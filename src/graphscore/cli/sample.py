@@ -23,6 +23,7 @@ def sample(
     out: Annotated[Path | None, Parameter(name=("--out", "-o"))] = None,
     format: str | None = None,
     nodes: WholeNumber | None = None,
+    communities: str | None = None,
     picture: Path | None = None,
     seed: WholeNumber | None = None,
     device: str = "auto",
@@ -54,6 +55,9 @@ def sample(
         Format where the name does not tell: graph6, sparse6, graphml, gml, edgelist, tu, npz.
     nodes
         Number of nodes of every graph; drawn from the training graphs' sizes if not given.
+    communities
+        Numbers of nodes of the communities of every graph, such as 20,25,31, for models that are
+        told communities; those of training graphs if not given.
     picture
         Also draw the first 16 graphs into this .png, .pdf or .svg file.
     seed
@@ -94,6 +98,9 @@ def sample(
         raise SettingsError(f"--number {number}: ask for at least 1 graph.")
     if nodes is not None and nodes < 1:
         raise SettingsError(f"--nodes {nodes}: give at least 1.")
+    if communities is not None and nodes is not None:
+        raise SettingsError("--communities say how many nodes there are; leave out --nodes.")
+    told = None if communities is None else [_sizes_of(communities)] * number
     place = find_model(run)
     beside = place.folder / "samples.g6"
     target = out or (Path(f"{place.shipped}-samples.g6") if place.shipped else beside)
@@ -122,7 +129,14 @@ def sample(
     sizes = None if nodes is None else [nodes] * number
     guide = generator.settings.guide
     weight = guide.weight if guide and guidance is None else guidance
-    graphs = generator.sample(number, sizes=sizes, seed=chosen, sampling=settings, guidance=weight)
+    graphs = generator.sample(
+        number,
+        sizes=sizes,
+        communities=told,
+        seed=chosen,
+        sampling=settings,
+        guidance=weight,
+    )
     seconds = time.perf_counter() - started
     write_graphs(target, graphs, format=format)
     if picture is not None:
@@ -136,12 +150,26 @@ def sample(
         "device": str(generator.device),
         "sampling": settings.model_dump(),
         "guidance": weight,
+        "communities": told and told[0],
     }
     if json:
         print_json(record)
     else:
         print(f"{number} graphs written to {target} in {seconds:.1f} s (seed {chosen})")
     return 0
+
+
+def _sizes_of(communities: str) -> list[int]:
+    """Read whole numbers with commas between them."""
+    from graphscore.errors import SettingsError
+
+    try:
+        return [int(size) for size in communities.split(",")]
+    except ValueError:
+        raise SettingsError(
+            f"--communities {communities!r}: give numbers of nodes with commas between them, such "
+            "as 20,25,31."
+        ) from None
 
 
 def _check_options(changes: Mapping[str, Any], sampler: str) -> None:

@@ -29,6 +29,7 @@ def train(
     resume: Annotated[bool, Parameter(negative="")] = False,
     config: Path | None = None,
     network: str | None = None,
+    communities: Annotated[bool, Parameter(negative="")] = False,
     steps: WholeNumber | None = None,
     batch_size: WholeNumber | None = None,
     learning_rate: float | None = None,
@@ -57,6 +58,9 @@ def train(
     network
         denoiser, edp-gnn, edp-gnn-released or gin; denoiser if not given. What is not said of a
         denoiser, of its training and of its sampler suits the graphs.
+    communities
+        Find the communities of every training graph and tell the denoiser which nodes belong
+        together; new graphs have communities of the sizes that training graphs have.
     steps
         Optimiser steps in all.
     batch_size
@@ -89,6 +93,8 @@ def train(
     overrides = _overrides(
         seed=seed, steps=steps, batch_size=batch_size, learning_rate=learning_rate
     )
+    if communities:
+        overrides["network"] = {"communities": True}
     settings = _settings(out if resume else None, config, network, overrides)
     if reading.max_nodes is None:
         reading = replace(reading, max_nodes=MAX_NODES)

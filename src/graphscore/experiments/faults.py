@@ -26,7 +26,7 @@ from graphscore.pretrained import pretrained_folder
 from graphscore.seeding import derive_seed
 from graphscore.training.checkpoint import read_document
 
-MODELS = ("planar", "tree", "sbm")
+MODELS = {"planar": "planar", "tree": "tree", "sbm": "sbm", "sbm-communities": "sbm"}
 """Names of the models, and of the datasets whose rules their samples are judged by."""
 GUIDED = ("sbm",)
 KINDS = {"samples": "samples", "alone": "samples without the guide", "fresh": "fresh true graphs"}
@@ -38,8 +38,13 @@ FEWEST = 2
 
 
 def keys(context: Context) -> list[str]:
+    # Fresh graphs of a dataset are judged once, beside the model that has its name.
+    of_some = {"alone": GUIDED, "fresh": tuple(MODELS.values())}
     return [
-        f"{name}_{kind}" for name in MODELS for kind in KINDS if kind != "alone" or name in GUIDED
+        f"{name}_{kind}"
+        for name in MODELS
+        for kind in KINDS
+        if name in of_some.get(kind, tuple(MODELS))
     ]
 
 
@@ -78,7 +83,8 @@ def compute(context: Context, key: str) -> Record:
 
 
 def _judged(name: str, graphs: list[nx.Graph[Any]]) -> Record:
-    rule = validity_of(name)
+    family = MODELS[name]
+    rule = validity_of(family)
     assert rule is not None
     found = Counter(rule.fault(graph) for graph in graphs)
     valid = found.pop(None, 0)
@@ -90,7 +96,7 @@ def _judged(name: str, graphs: list[nx.Graph[Any]]) -> Record:
         "valid_high": high,
         "faults": dict(found.most_common()),
     }
-    if name == "sbm":
+    if family == "sbm":
         sizes = Counter(size for graph in graphs for size in fit_blocks(graph).sizes)
         record["block_sizes"] = dict(sorted(sizes.items()))
     return record
@@ -141,8 +147,10 @@ def _block_sizes(record: Record) -> dict[str, dict[int, float]]:
     for row in record["results"]:
         for kind, judged in row["judged"].items():
             if counts := judged.get("block_sizes"):
-                total = sum(counts.values())
-                found[KINDS[kind]] = {int(size): count / total for size, count in counts.items()}
+                name, total = row["dataset"], sum(counts.values())
+                whose = "" if name in MODELS.values() else f" of {name}"
+                shares = {int(size): count / total for size, count in counts.items()}
+                found[KINDS[kind] + whose] = shares
     return found
 
 
@@ -156,7 +164,8 @@ def _on_blocks(sizes: Mapping[str, Mapping[int, float]]) -> str:
         said.append(f"{name} {small:.1%} and {large:.1%}")
     return (
         f"\nBlocks with fewer than {least} and with more than {most} nodes, of all blocks: "
-        f"{'; '.join(said)}. Sizes end softly in samples and at once in true graphs.\n\n"
+        f"{'; '.join(said)}. Sizes end at once in true graphs, and softly where a model learns "
+        "them.\n\n"
         "![Sizes of blocks](images/faults_blocks.png)\n\n"
         "*Nodes of the blocks that are found in samples and in fresh graphs. Dashed: the least and "
         "the most that a true block has.*\n"

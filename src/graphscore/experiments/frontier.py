@@ -10,10 +10,12 @@ dynamics measured in the same way. Test graphs are seen by verdicts, and by the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle, islice
 from typing import Any, Literal
 
 import networkx as nx
 
+from graphscore.communities import with_communities
 from graphscore.datasets import Dataset, load_dataset
 from graphscore.experiments.context import Context, Record
 from graphscore.experiments.frontier_plans import (
@@ -36,6 +38,7 @@ from graphscore.experiments.frontier_report import markdown, pictures, tables
 from graphscore.experiments.graph_texts import texts_of
 from graphscore.experiments.registry import Experiment
 from graphscore.generator import GraphGenerator
+from graphscore.graphs import GraphBatch
 from graphscore.metrics import evaluate, ratio_to_floor, validity_of, vun
 from graphscore.sampling import (
     LangevinSettings,
@@ -108,7 +111,7 @@ def part_settings(context: Context, key: str) -> Record:
 def compute(context: Context, key: str) -> Record:
     name, _, which = key.rpartition("_")
     plan = plan_of(context, name)
-    data = load_dataset(name, data_dir=context.data_dir)
+    data = load_dataset(plan.dataset or name, data_dir=context.data_dir)
     if which == "langevin":
         return _langevin(context, key, data, plan)
     if which == "truth":
@@ -228,7 +231,21 @@ def _verdict(
             for sampler, value in selection.trials
         ],
         **judge(generator, data, plan, "test", best),
+        **_unseen(generator, data, plan, best),
     }
+
+
+def _unseen(
+    generator: GraphGenerator, data: Dataset, plan: Plan, sampling: SamplerSettings
+) -> Record:
+    """Where communities are told: measures with those of graphs that training has not seen."""
+    if not generator.settings.tells_communities:
+        return {}
+    _, known = with_communities(GraphBatch.from_networkx(data.val), data.val)
+    told = list(islice(cycle(known.counts), plan.samples))
+    seed = derive_seed(SEED, "frontier", data.info.name, "unseen")
+    samples = generator.sample(plan.samples, communities=told, seed=seed, sampling=sampling)
+    return {"unseen": _measures(samples, data, plan, "test")}
 
 
 def _guidance(generator: GraphGenerator) -> Record | None:

@@ -20,13 +20,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from graphscore.errors import GraphDataError
+from graphscore.networks.communities import same_community
 from graphscore.networks.conditioning import ACTIVATIONS
 from graphscore.networks.denoiser_features import (
     NODE_FEATURES,
     PAIR_FEATURES,
     first_features,
 )
-from graphscore.networks.edge_density import EdgeDensity
+from graphscore.networks.edge_density import CommunityDensity, Density, EdgeDensity
 from graphscore.networks.log_odds import LogOddsNetwork
 from graphscore.networks.recomputation import recomputed
 from graphscore.networks.unordered_pairs import Present
@@ -61,8 +62,16 @@ class DenoiserSettings(Settings):
     """Width of the MLP that turns sigma into gains and shifts."""
     node_feat_dim: int = Field(default=0, ge=0)
     """Width of node features from the data."""
+    communities: bool = False
+    """Pairs are told whether they are in the same community: the last node feature is the number
+    of a node's."""
     closed_form: bool = True
     """Start from the posterior of independent edges; if off, the network has to learn that too."""
+
+    @property
+    def given_width(self) -> int:
+        """Node features that the network is given, the community included."""
+        return self.node_feat_dim + self.communities
 
 
 def linear(
@@ -266,10 +275,13 @@ class LogOddsDenoiser(LogOddsNetwork):
     def __init__(
         self,
         settings: DenoiserSettings,
-        density: EdgeDensity | float,
+        density: Density,
         *,
         generator: torch.Generator,
     ) -> None:
+        if settings.communities and not isinstance(density, CommunityDensity):
+            same = density if isinstance(density, EdgeDensity) else EdgeDensity.constant(density)
+            density = CommunityDensity(same, same)
         super().__init__(density, closed_form=settings.closed_form)
         self.settings = settings
         width, node_width = settings.pair_width, settings.node_width
@@ -278,8 +290,10 @@ class LogOddsDenoiser(LogOddsNetwork):
             [*films, width], settings.conditioning_width, generator=generator
         )
         walks = settings.walk_steps
-        self.pairs_in = linear(PAIR_FEATURES + walks, width, generator=generator)
-        given = NODE_FEATURES + max(0, walks - 1) + settings.node_feat_dim
+        # One more of each where communities are told.
+        of_pairs = PAIR_FEATURES + walks + settings.communities
+        self.pairs_in = linear(of_pairs, width, generator=generator)
+        given = NODE_FEATURES + max(0, walks - 1) + settings.given_width
         self.nodes_in = linear(given, node_width, generator=generator)
         self.blocks = nn.ModuleList(
             Block(settings, generator=generator) for _ in range(settings.blocks)
@@ -300,15 +314,21 @@ class LogOddsDenoiser(LogOddsNetwork):
             GraphDataError: `node_feat` is not as wide as the settings say.
         """
         given = 0 if node_feat is None else node_feat.shape[-1]
-        if given != self.settings.node_feat_dim:
+        if given != self.settings.given_width:
+            last = " with the community" if self.settings.communities else ""
             raise GraphDataError(
                 f"got {given} node features, but the network was made for "
-                f"{self.settings.node_feat_dim}. Set node_feat_dim to the width of the data's."
+                f"{self.settings.given_width}{last}. Set node_feat_dim to the width of the data's."
             )
         present = Present.of(node_mask, adj.dtype)
-        prior = self.prior_log_odds(node_mask)
+        prior = self.prior_log_odds(node_mask, node_feat)
+        together = None
+        if self.settings.communities:
+            together = same_community(node_feat)
+            assert node_feat is not None
+            node_feat = node_feat[..., :-1]
         of_pairs, of_nodes = first_features(
-            adj, present, sigma, prior, self.settings.walk_steps, node_feat
+            adj, present, sigma, prior, self.settings.walk_steps, node_feat, together
         )
         x, z = self.pairs_in(of_pairs), self.nodes_in(of_nodes)
         films = self.conditioning(sigma)

@@ -30,20 +30,23 @@ def first_features(
     prior_log_odds: Tensor,
     walk_steps: int,
     node_feat: Tensor | None,
+    together: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Return what is known of pairs and of nodes, all of size about 1.
 
     Args:
         adj: (B,N,N) noisy adjacency, zero off the pairs.
         sigma: (B,).
-        prior_log_odds: of the density of edges, one for each graph (B,).
+        prior_log_odds: of the density of edges, of a shape that broadcasts to (B,N,N).
         walk_steps: length of the longest random walks.
         node_feat: (B,N,F) or None.
+        together: (B,N,N) which pairs are in the same community, or None.
 
     Returns:
-        (B,P,PAIR_FEATURES + walk_steps) and (B,N,NODE_FEATURES + walk_steps - 1 + F).
+        (B,P,PAIR_FEATURES + walk_steps) and (B,N,NODE_FEATURES + walk_steps - 1 + F), with
+        `together` one more in both.
     """
-    density = prior_log_odds.sigmoid().view(-1, 1, 1)
+    density = prior_log_odds.sigmoid()
     spread = (sigma.view(-1, 1, 1).square() + density * (1 - density)).sqrt()
     value = torch.where(present.pairs, (adj - density) / spread, 0.0)
     log_odds = independent_log_odds(adj, sigma, prior_log_odds)
@@ -52,8 +55,6 @@ def first_features(
     # A long walk ends anywhere with probability 1/n, near its start with many times that.
     walks = [(present.sizes * walk).log1p() for walk in _walks(probability, walk_steps)]
     matrices = [value, bounded, probability, *walks]
-    # Symmetric all of them, so that one triangle says it all.
-    of_pairs = torch.stack([m[:, present.first, present.second] for m in matrices], dim=2)
     degree = probability.sum(2, keepdim=True)
     of_nodes = [
         value.sum(2, keepdim=True) / present.others.sqrt(),
@@ -64,6 +65,12 @@ def first_features(
     ]
     if node_feat is not None:
         of_nodes.append(node_feat)
+    if together is not None:
+        with_it = (together & present.pairs).to(adj.dtype)
+        matrices.append(with_it)
+        of_nodes.append((1 + with_it.sum(2, keepdim=True)).log() / 4)
+    # Symmetric all of them, so that one triangle says it all.
+    of_pairs = torch.stack([m[:, present.first, present.second] for m in matrices], dim=2)
     return of_pairs, torch.cat(of_nodes, dim=2)
 
 

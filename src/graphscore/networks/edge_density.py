@@ -2,7 +2,8 @@
 
 Sparse graphs have a number of edges that grows with their nodes, not with their pairs. One density
 for all sizes would tell a large graph that it has too few edges, and noise, averaged over all of
-its pairs, does not hide that.
+its pairs, does not hide that. Where the communities of a graph are known, edges inside and between
+them have densities of their own.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from torch import Tensor
 
 from graphscore.errors import SettingsError
 from graphscore.graphs.batch import GraphBatch
+from graphscore.networks.communities import same_community
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,12 @@ class EdgeDensity:
         return EdgeDensity(math.log(density / (1 - density)))
 
     @staticmethod
-    def of(batch: GraphBatch) -> EdgeDensity:
+    def of(batch: GraphBatch, among: Tensor | None = None) -> EdgeDensity:
         """Return the density of graphs by logistic regression over all of their pairs.
+
+        Args:
+            batch: the graphs.
+            among: (B,N,N) bool, the pairs that count; all if not given.
 
         Half an edge and half a missing one are added, so that graphs without edges, or with all, do
         not make certain what was only seen. The slope is thought to be 0, give or take 1, before
@@ -65,8 +72,9 @@ class EdgeDensity:
         from scipy.optimize import minimize
         from scipy.special import expit
 
-        pairs = batch.pair_mask.sum((1, 2)).double().numpy(force=True) / 2
-        edges = (batch.adj * batch.pair_mask).double().sum((1, 2)).numpy(force=True) / 2
+        counted = batch.pair_mask if among is None else batch.pair_mask & among
+        pairs = counted.sum((1, 2)).double().numpy(force=True) / 2
+        edges = (batch.adj * counted).double().sum((1, 2)).numpy(force=True) / 2
         has_pairs, total = pairs > 0, float(pairs.sum())
         share = (total * edges[has_pairs] / pairs[has_pairs] + 0.5) / (total + 1)
         constant = EdgeDensity.constant((float(edges.sum()) + 0.5) / (total + 1))
@@ -88,3 +96,26 @@ class EdgeDensity:
         found = minimize(cross_entropy, start, jac=True, method="BFGS", options={"gtol": 1e-10}).x
         slope = float(found[1])
         return EdgeDensity(float(found[0]) - slope * middle, slope)
+
+
+@dataclass(frozen=True)
+class CommunityDensity:
+    """Densities of edges between communities and inside them.
+
+    Attributes:
+        apart: of pairs in two communities.
+        together: of pairs in the same one.
+    """
+
+    apart: EdgeDensity
+    together: EdgeDensity
+
+    @staticmethod
+    def of(batch: GraphBatch) -> CommunityDensity:
+        """Return both densities of graphs whose last node feature is the node's community."""
+        together = same_community(batch.node_feat)
+        return CommunityDensity(EdgeDensity.of(batch, ~together), EdgeDensity.of(batch, together))
+
+
+Density = EdgeDensity | CommunityDensity | float
+"""What a network may be told: of each size, of each pair of communities too, or one for all."""

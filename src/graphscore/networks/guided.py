@@ -99,9 +99,9 @@ class GuidedNetwork(LogOddsNetwork):
             return self.network
         return GuidedNetwork(self.network, self.guide, self.guidance.replaced(weight=weight))
 
-    def prior_log_odds(self, node_mask: Tensor) -> Tensor:
+    def prior_log_odds(self, node_mask: Tensor, node_feat: Tensor | None = None) -> Tensor:
         """Return those of the better network."""
-        return self.network.prior_log_odds(node_mask)
+        return self.network.prior_log_odds(node_mask, node_feat)
 
     def _log_odds(
         self,

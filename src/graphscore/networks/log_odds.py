@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from graphscore.graphs.batch import pair_mask
-from graphscore.networks.edge_density import EdgeDensity
+from graphscore.networks.communities import same_community
+from graphscore.networks.edge_density import CommunityDensity, Density, EdgeDensity
 from graphscore.settings import Settings
 
 
@@ -25,13 +26,13 @@ def independent_log_odds(adj: Tensor, sigma: Tensor, prior_log_odds: Tensor) -> 
     Args:
         adj: (B,N,N) noisy adjacency.
         sigma: (B,).
-        prior_log_odds: log(p / (1 - p)), a scalar or one for each graph (B,).
+        prior_log_odds: log(p / (1 - p)), of a shape that broadcasts to (B,N,N).
 
     >>> adj = torch.full((1, 1, 1), 0.5)
     >>> independent_log_odds(adj, torch.ones(1), torch.tensor(2.0)).item()
     2.0
     """
-    return prior_log_odds.view(-1, 1, 1) + (adj - 0.5) / sigma.view(-1, 1, 1).square()
+    return prior_log_odds + (adj - 0.5) / sigma.view(-1, 1, 1).square()
 
 
 class LogOddsNetwork(nn.Module):
@@ -41,8 +42,8 @@ class LogOddsNetwork(nn.Module):
     large sigma the network decides, and nothing is left to be scaled by hand.
 
     Args:
-        density: share of pairs that are edges in the training graphs: `EdgeDensity.of(batch)`, or
-            a number for graphs of all sizes.
+        density: share of pairs that are edges in the training graphs: `EdgeDensity.of(batch)`,
+            `CommunityDensity.of(batch)` where communities are told, or a number for all.
         closed_form: add the closed form; if off, the correction has to say it all.
 
     Raises:
@@ -50,28 +51,42 @@ class LogOddsNetwork(nn.Module):
     """
 
     prior: Tensor
-    """(2,) level and slope of the `EdgeDensity`, stored with the weights."""
+    """(2,) level and slope of the `EdgeDensity`, or (2,2) of a `CommunityDensity`, apart first;
+    stored with the weights."""
 
-    def __init__(self, density: EdgeDensity | float, *, closed_form: bool = True) -> None:
+    def __init__(self, density: Density, *, closed_form: bool = True) -> None:
         super().__init__()
-        if not isinstance(density, EdgeDensity):
-            density = EdgeDensity.constant(density)
+        if isinstance(density, CommunityDensity):
+            prior = [[line.level, line.slope] for line in (density.apart, density.together)]
+            self.register_buffer("prior", torch.tensor(prior))
+        else:
+            if not isinstance(density, EdgeDensity):
+                density = EdgeDensity.constant(density)
+            self.register_buffer("prior", torch.tensor([density.level, density.slope]))
         self.closed_form = closed_form
-        self.register_buffer("prior", torch.tensor([density.level, density.slope]))
 
     @property
     def blocks_to_compile(self) -> list[nn.Module]:
         """Parts that are alike, so that compiling one compiles all; none if not said otherwise."""
         return []
 
-    def prior_log_odds(self, node_mask: Tensor) -> Tensor:
-        """Return log(p / (1 - p)) of the density p of each graph's size (B,)."""
-        log_sizes = node_mask.sum(1).clamp_min(1).to(self.prior.dtype).log()
-        return self.prior[0] + self.prior[1] * log_sizes
+    def prior_log_odds(self, node_mask: Tensor, node_feat: Tensor | None = None) -> Tensor:
+        """Return log(p / (1 - p)) of the density p of each graph's size, (B,1,1).
 
-    def density(self, node_mask: Tensor) -> Tensor:
-        """Return the share of pairs that are edges in training graphs of each graph's size (B,)."""
-        return torch.sigmoid(self.prior_log_odds(node_mask))
+        Where communities are told, it is that of every pair (B,N,N).
+        """
+        log_sizes = node_mask.sum(1).clamp_min(1).to(self.prior.dtype).log().view(-1, 1, 1)
+        if self.prior.ndim == 1:
+            return self.prior[0] + self.prior[1] * log_sizes
+        apart, together = (line[0] + line[1] * log_sizes for line in self.prior)
+        return torch.where(same_community(node_feat), together, apart)
+
+    def density(self, node_mask: Tensor, node_feat: Tensor | None = None) -> Tensor:
+        """Return the share of pairs that are edges in training graphs of each graph's size.
+
+        Of the shape of `prior_log_odds`.
+        """
+        return torch.sigmoid(self.prior_log_odds(node_mask, node_feat))
 
     def correction(
         self, adj: Tensor, node_mask: Tensor, sigma: Tensor, node_feat: Tensor | None
@@ -131,7 +146,7 @@ class LogOddsNetwork(nn.Module):
         # Inner layers may run in half precision; log-odds of hundreds and their differences not.
         log_odds = self.correction(adj, node_mask, sigma, node_feat).to(adj.dtype)
         if self.closed_form:
-            prior = self.prior_log_odds(node_mask)
+            prior = self.prior_log_odds(node_mask, node_feat)
             log_odds = log_odds + independent_log_odds(adj, sigma, prior)
         return torch.where(pairs, log_odds, 0.0)
 
@@ -166,9 +181,7 @@ class AsDenoiser(LogOddsNetwork):
         torch.Size([2, 5, 5])
     """
 
-    def __init__(
-        self, network: nn.Module, density: EdgeDensity | float, *, closed_form: bool = True
-    ) -> None:
+    def __init__(self, network: nn.Module, density: Density, *, closed_form: bool = True) -> None:
         super().__init__(density, closed_form=closed_form)
         self.network = network
 

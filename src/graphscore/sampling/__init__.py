@@ -1,5 +1,6 @@
 """From sizes to graphs: initial state, samplers, quantisation, selection, log-density."""
 
+from graphscore.sampling.communities import CommunityDistribution, Partition, numbers_of
 from graphscore.sampling.denoising import denoise_by_score, noisy_start, started_at
 from graphscore.sampling.density import log_density_difference
 from graphscore.sampling.heun import HeunSettings, heun
@@ -19,8 +20,10 @@ from graphscore.sampling.states import folded_normal, quantise
 
 __all__ = [
     "WEIGHTS",
+    "CommunityDistribution",
     "HeunSettings",
     "LangevinSettings",
+    "Partition",
     "RenoisingSettings",
     "SamplerSettings",
     "SamplingResult",
@@ -35,6 +38,7 @@ __all__ = [
     "langevin_grid",
     "log_density_difference",
     "noisy_start",
+    "numbers_of",
     "quantise",
     "renoise",
     "select",

@@ -80,12 +80,13 @@ def noisy_start(
 
     Args:
         node_mask: (B,N) bool.
-        prior_mean: share of pairs that are edges, a number or one for each graph (B,).
+        prior_mean: share of pairs that are edges, a number or of a shape that broadcasts to
+            (B,N,N).
 
     Returns:
         (B,N,N), symmetric, zero on the diagonal and on padding.
     """
-    mean = torch.as_tensor(prior_mean, dtype=dtype, device=node_mask.device).view(-1, 1, 1)
+    mean = torch.as_tensor(prior_mean, dtype=dtype, device=node_mask.device)
     noise = symmetric_noise(node_mask, generator=generator, dtype=dtype)
     return mean * pair_mask(node_mask) + sigma * noise
 

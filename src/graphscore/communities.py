@@ -1,0 +1,43 @@
+"""Communities of training graphs, as a network is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import networkx as nx
+import torch
+
+from graphscore.graphs import GraphBatch
+from graphscore.metrics import find_blocks
+from graphscore.sampling import CommunityDistribution
+
+
+def with_communities(
+    data: GraphBatch, graphs: Sequence[nx.Graph[Any]]
+) -> tuple[GraphBatch, CommunityDistribution]:
+    """Find the communities of graphs, each by itself, without being told how many there are.
+
+    They are the blocks of the partition that describes a graph most briefly (`find_blocks`), the
+    whole graph being one where it has none.
+
+    Args:
+        data: the graphs as a batch without node features.
+        graphs: the same, nodes in the same order.
+
+    Returns:
+        The batch with the number of every node's community as its feature (B,N,1), and which sizes
+        occurred.
+
+    >>> two = [nx.disjoint_union(nx.complete_graph(8), nx.complete_graph(7))]
+    >>> batch, known = with_communities(GraphBatch.from_networkx(two), two)
+    >>> batch.node_feat[0, [0, 7, 8], 0].tolist(), known.counts
+    ([0.0, 0.0, 1.0], {(8, 7): 1})
+    """
+    found = [find_blocks(graph) for graph in graphs]
+    numbers = data.adj.new_zeros(*data.node_mask.shape, 1)
+    for row, blocks in zip(numbers, found):
+        row[: len(blocks), 0] = torch.from_numpy(blocks)
+    known = CommunityDistribution.of(blocks.tolist() for blocks in found)
+    return replace(data, node_feat=numbers), known

@@ -1,0 +1,62 @@
+"""Communities of new graphs: those that occurred, as often, and scaled where none fits."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphscore.errors import GraphDataError
+from graphscore.sampling import CommunityDistribution, numbers_of
+from graphscore.sampling.communities import scaled
+
+
+def draw(known, sizes, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return known.draw(torch.tensor(sizes), generator=generator)
+
+
+def test_communities_are_counted_whatever_their_numbers_and_order():
+    known = CommunityDistribution.of([[0, 1, 1], [3, 3, 0], [0, 0, 0]])
+    assert known.counts == {(2, 1): 2, (3,): 1}
+    with pytest.raises(GraphDataError, match="at least one"):
+        CommunityDistribution.of([])
+
+
+def test_graphs_of_known_sizes_get_communities_as_often_as_they_occurred():
+    known = CommunityDistribution({(3, 2): 3, (4, 1): 1, (9, 9): 5})
+    found = Counter(draw(known, [5] * 4000))
+    assert set(found) == {(3, 2), (4, 1)}
+    # Three in four, give or take four standard errors.
+    assert abs(found[3, 2] / 4000 - 0.75) < 4 * (0.75 * 0.25 / 4000) ** 0.5
+    assert draw(known, [18, 5], seed=1)[0] == (9, 9)
+    assert draw(known, [5] * 20) == draw(known, [5] * 20)
+
+
+def test_other_sizes_get_the_proportions_of_the_nearest():
+    known = CommunityDistribution({(3, 2): 1, (30, 10): 1})
+    assert draw(known, [10, 38, 44, 1]) == [(6, 4), (29, 9), (33, 11), (1,)]
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=6), st.integers(1, 400))
+def test_scaled_communities_have_all_nodes_and_are_within_one_of_their_share(sizes, nodes):
+    found = scaled(tuple(sizes), nodes)
+    assert sum(found) == nodes
+    assert min(found) >= 1
+    shares = [size * nodes / sum(sizes) for size in sizes]
+    if len(found) == len(sizes):
+        assert all(abs(size - share) < 1 for size, share in zip(found, shares))
+    assert scaled(tuple(sizes), sum(sizes)) == tuple(sizes)
+
+
+def test_plain_values_say_it_all():
+    known = CommunityDistribution({(30, 10): 2, (7,): 1})
+    assert known.to_dict() == {"30+10": 2, "7": 1}
+    assert CommunityDistribution.from_dict(known.to_dict()) == known
+
+
+def test_numbers_are_those_of_nodes_that_stand_together():
+    assert numbers_of([(1, 2), (4,)], 5).squeeze(2).tolist() == [[0, 1, 1, 0, 0], [0] * 5]
