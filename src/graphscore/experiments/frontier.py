@@ -120,7 +120,7 @@ def compute(context: Context, key: str) -> Record:
     generator = context.fit(
         name,
         data.train,
-        source=name,
+        source=data.info.name,
         seed=SEED,
         stop_at=stop_at,
         network=plan.network,
