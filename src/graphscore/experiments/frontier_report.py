@@ -31,7 +31,9 @@ LIMITS = {
     "tree-spectre": (
         "Its verdict is the second one. The first took the best of twenty samplers on validation "
         "samples, which was the luckiest of them and worse on new ones. The four of the second "
-        "have the fresh noise that was best in a look at more samples of validation."
+        "have the fresh noise that was best in a look at more samples of validation. Four times as "
+        "many samples of the same model are counted [below](#why-samples-are-not-valid), and "
+        "somewhat fewer of them are trees: nearer to what it is worth."
     ),
     "sbm-spectre": (
         "Without its guide, distances are near those of fresh graphs; what is missed are hard "
@@ -250,7 +252,7 @@ def _communities(record: Record) -> list[str]:
             "graphs, which training has not seen, "
             f"{text_of(measured(verdict['unseen'], measure), measure)}. Given its communities, a "
             "graph of this set has independent edges, for which the closed form is exact before "
-            "any training: what the other row misses are sizes of blocks, nothing else.\n"
+            "any training: what the other row lacks are sizes of blocks.\n"
         )
     return found
 
