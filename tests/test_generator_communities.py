@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -11,9 +9,10 @@ import torch
 
 from graphscore import GraphGenerator
 from graphscore.communities import with_communities
-from graphscore.errors import SettingsError
+from graphscore.errors import CheckpointError, OutputError, SettingsError
 from graphscore.graphs import GraphBatch
 from graphscore.metrics import find_blocks
+from graphscore.model_sampling import PAIRS_PER_CHUNK
 from graphscore.training.checkpoint import read_document
 
 SMALL = {"blocks": 1, "pair_width": 8, "node_width": 4, "product_width": 2, "communities": True}
@@ -119,9 +118,9 @@ def test_a_resumed_run_is_the_run_that_was_not_interrupted(graphs, tmp_path):
 
 def test_other_models_know_nothing_of_communities(graphs, fitted, tmp_path):
     plain = make(network={**SMALL, "communities": False}).fit(graphs)
-    assert "communities" not in json.loads(
-        json.dumps(plain._trained().document(plain.settings, plain.device))
-    )
+    plain.save(tmp_path / "model")
+    assert "communities" not in read_document(tmp_path / "model")
+    assert plain.communities is None
     with pytest.raises(SettingsError, match=r"not told communities.*--communities"):
         plain.sample(1, communities=[(8, 8)])
     with pytest.raises(SettingsError, match=r"told communities and the other is not"):
@@ -135,21 +134,72 @@ def test_a_guide_is_told_too(graphs, fitted):
     assert sorted(np.bincount(find_blocks(graph)).tolist()) == [7, 9]
 
 
+def test_a_run_folder_that_is_taken_is_told_before_the_search(graphs, tmp_path, monkeypatch):
+    """And a run that cannot go on, too: looking for communities may take minutes."""
+    make().fit(graphs, run=tmp_path / "run")
+
+    def search(*_, **__):
+        raise AssertionError("searched")
+
+    monkeypatch.setattr("graphscore.generator.with_communities", search)
+    with pytest.raises(OutputError, match="already holds a run"):
+        make().fit(graphs, run=tmp_path / "run")
+    with pytest.raises(CheckpointError, match="other settings"):
+        make(seed=3).fit(graphs, run=tmp_path / "run", resume=True)
+    with pytest.raises(SettingsError, match="needs the folder"):
+        make().fit(graphs, resume=True)
+
+
+def test_graphs_of_all_chunks_have_their_own_communities(fitted, monkeypatch):
+    monkeypatch.setitem(PAIRS_PER_CHUNK, "cpu", 700)
+    wanted = [(10, 6), (8, 8), (12, 9), (7, 7, 7), (14, 6), (9, 8, 7)]
+    for graph, sizes in zip(fitted.sample(6, communities=wanted, seed=5), wanted):
+        assert sorted(np.bincount(find_blocks(graph)).tolist()) == sorted(sizes)
+
+
+def test_without_two_communities_in_training_being_told_two_changes_nothing():
+    """Nothing is known of edges between communities, so they are as any others."""
+    graphs = [nx.gnp_random_graph(12, 0.2, seed=seed) for seed in range(4)]
+    generator = make().fit(graphs)
+    assert list(generator.communities.counts) == [(12,)]
+    graphs = generator.sample(20, communities=[(6, 6)] * 20, seed=1)
+    between = [edge for graph in graphs for edge in graph.edges if (edge[0] < 6) != (edge[1] < 6)]
+    assert 0.1 < len(between) / (20 * 36) < 0.35
+
+
+def test_only_denoisers_are_told_communities():
+    with pytest.raises(SettingsError, match=r"EDP-GNN cannot be told communities.*'denoiser'"):
+        make(network={"kind": "edp-gnn", "communities": True})
+
+
 @pytest.mark.parametrize(
-    ("communities", "sizes", "message"),
+    ("network", "message"),
     [
-        ([(8, 8)], None, "those of 2 graphs"),
-        ([(8, 8), ()], None, "at least 1"),
-        ([(8, 8), (8, 0)], None, "at least 1"),
-        ([(8, 8), (8, 1.5)], None, "whole numbers"),
-        ([(8, 8), (8, 8)], [16, 16], "leave out sizes"),
+        ({"communities": True, "pair_widht": 8}, "pair_widht.*pair_width"),
+        ({"communities": True, "kind": "denoizer"}, "denoizer"),
+        ({"communities": 3}, "communities"),
+        ({"communities": "perhaps"}, "communities"),
     ],
 )
-def test_communities_that_make_no_sense(fitted, communities, sizes, message):
+def test_mistakes_beside_communities_are_named(network, message):
     with pytest.raises(SettingsError, match=message):
-        fitted.sample(2, communities=communities, sizes=sizes)
+        make(network=network)
 
 
-def test_only_denoisers_are_told_communities(graphs):
-    with pytest.raises(SettingsError, match="denoiser"):
-        make(network={"kind": "edp-gnn", "communities": True})
+def test_nodes_may_stand_anywhere_in_a_batch(graphs):
+    batch = GraphBatch.from_networkx(graphs[:1]).padded(18)
+    order = torch.randperm(18, generator=torch.Generator().manual_seed(0))
+    scattered, graph = batch.permuted(order), nx.relabel_nodes(graphs[0], lambda node: node)
+    places = [int(place) for place in order if place < len(graph)]
+    listed = nx.Graph()
+    listed.add_nodes_from(places)
+    listed.add_edges_from(graph.edges)
+    found, known = with_communities(scattered, [listed])
+    expected, _ = with_communities(batch, [graph])
+    assert known.counts == {(8, 8): 1}
+    together = expected.node_feat == expected.node_feat.mT
+    exists = scattered.node_mask[0]
+    numbers = found.node_feat[0, exists, 0]
+    wanted = together[0][places][:, places]
+    assert torch.equal(numbers.unsqueeze(0) == numbers.unsqueeze(1), wanted)
+    assert not found.node_feat[0, ~exists].any()

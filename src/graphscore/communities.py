@@ -11,11 +11,12 @@ import torch
 
 from graphscore.graphs import GraphBatch
 from graphscore.metrics import find_blocks
+from graphscore.progress import progress
 from graphscore.sampling import CommunityDistribution
 
 
 def with_communities(
-    data: GraphBatch, graphs: Sequence[nx.Graph[Any]]
+    data: GraphBatch, graphs: Sequence[nx.Graph[Any]], *, show_progress: bool = False
 ) -> tuple[GraphBatch, CommunityDistribution]:
     """Find the communities of graphs, each by itself, without being told how many there are.
 
@@ -25,6 +26,7 @@ def with_communities(
     Args:
         data: the graphs as a batch without node features.
         graphs: the same, nodes in the same order.
+        show_progress: show it on standard error.
 
     Returns:
         The batch with the number of every node's community as its feature (B,N,1), and which sizes
@@ -35,9 +37,13 @@ def with_communities(
     >>> batch.node_feat[0, [0, 7, 8], 0].tolist(), known.counts
     ([0.0, 0.0, 1.0], {(8, 7): 1})
     """
-    found = [find_blocks(graph) for graph in graphs]
+    found = []
     numbers = data.adj.new_zeros(*data.node_mask.shape, 1)
-    for row, blocks in zip(numbers, found):
-        row[: len(blocks), 0] = torch.from_numpy(blocks)
-    known = CommunityDistribution.of(blocks.tolist() for blocks in found)
+    with progress("finding communities", len(graphs), enabled=show_progress) as update:
+        for row, exists, graph in zip(numbers, data.node_mask, graphs):
+            blocks = find_blocks(graph)
+            row[exists, 0] = torch.from_numpy(blocks).to(row)
+            found.append(blocks.tolist())
+            update(len(found), "")
+    known = CommunityDistribution.of(found)
     return replace(data, node_feat=numbers), known

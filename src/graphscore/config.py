@@ -33,13 +33,14 @@ NETWORKS: dict[str, EDPGNNSettings | DenoiserSettings] = {
 def _tag(name: str, models: Sequence[type[Settings]], value: Any) -> str:
     """Tell settings apart by a field of theirs or, where that is missing, by the others.
 
-    The first of the models is meant where nothing tells: settings of before there was a choice.
+    That is the one that knows most of them; the first where nothing tells: settings of before there
+    was a choice.
     """
     tags = [str(model.model_fields[name].default) for model in models]
     if not isinstance(value, Mapping):
         return str(getattr(value, name, tags[0]))
-    fitting = (tag for tag, model in zip(tags, models) if set(value) <= set(model.model_fields))
-    return str(value.get(name, next(fitting, tags[0])))
+    known = [len(set(value) & set(model.model_fields)) for model in models]
+    return str(value.get(name, tags[known.index(max(known))]))
 
 
 def _network_tag(value: Any) -> str:
@@ -99,10 +100,13 @@ class RunSettings(Settings):
         if isinstance(network, Settings):
             # Who gives an object has chosen all of it.
             values = {**values, "network": network.replaced()}
-        denoises = _network_tag(network) == "denoiser"
-        if isinstance(network, Mapping) and network.get("communities") and not denoises:
-            raise ValueError("network.communities is for networks of kind 'denoiser' only")
-        if denoises and values.get("denoising") is None:
+        kind = _network_tag(network)
+        if isinstance(network, Mapping) and network.get("communities") and kind == "edp-gnn":
+            raise ValueError(
+                "an EDP-GNN cannot be told communities: leave out network.communities "
+                "(--communities), or use network kind 'denoiser'"
+            )
+        if kind == "denoiser" and values.get("denoising") is None:
             values = {**values, "denoising": DenoisingSettings()}
         sampling = values.get("sampling")
         if isinstance(sampling, Settings):

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import networkx as nx
-import torch
 
 from graphscore.acceleration import Accelerate, choose_trainer, resolve_accelerate
 from graphscore.assembly import Network, make_objective
@@ -33,7 +32,15 @@ from graphscore.noise import NoiseSettings
 from graphscore.pretrained import pretrained_folder
 from graphscore.progress import progress
 from graphscore.recommendation import suited
-from graphscore.sampling import WEIGHTS, Selection, SizeDistribution, grid, select
+from graphscore.sampling import (
+    WEIGHTS,
+    CommunityDistribution,
+    Selection,
+    SizeDistribution,
+    grid,
+    select,
+    wanted_graphs,
+)
 from graphscore.seeding import torch_generator
 from graphscore.trained_model import (
     TrainedModel,
@@ -168,11 +175,20 @@ class GraphGenerator:
                 f"{self.settings.network.node_feat_dim}. Set it to 0, or train with "
                 "graphscore.training.Trainer on a GraphBatch with node features."
             )
+        origin = origin_of(data, source)
+        folder = None if run is None else RunFolder(run)
+        # Before anything that takes long.
+        if resume:
+            if folder is None:
+                raise SettingsError("resume needs the folder of the run: fit(..., run=FOLDER).")
+            document, tensors = folder.read()
+            check_continues(folder.path, document, self.settings, origin)
+        elif folder is not None:
+            folder.check_new()
         density: Density = EdgeDensity.of(data)
         communities = None
         if self.settings.tells_communities:
-            self._tell("looking for communities")
-            data, communities = with_communities(data, clean)
+            data, communities = with_communities(data, clean, show_progress=self.show_progress)
             density = CommunityDensity.of(data)
         network = initial_network(self.settings, density)
         trainer = choose_trainer(
@@ -185,19 +201,13 @@ class GraphGenerator:
             accelerate=self.accelerate,
         )
         sizes = SizeDistribution.of(data.sizes.tolist())
-        origin = origin_of(data, source)
 
         def model() -> TrainedModel:
             return TrainedModel(
                 network, sizes, origin, trainer.step, trainer.seconds, communities, list(clean)
             )
 
-        folder = None if run is None else RunFolder(run)
-        if resume:
-            if folder is None:
-                raise SettingsError("resume needs the folder of the run: fit(..., run=FOLDER).")
-            document, tensors = folder.read()
-            check_continues(folder.path, document, self.settings, origin)
+        if resume and folder is not None:
             trainer.restore(tensors, step=document["step"], seconds=document["seconds"])
             folder.resume(document["step"], self.settings.model_dump(mode="json"))
         elif folder is not None:
@@ -275,6 +285,11 @@ class GraphGenerator:
         return self._trained().sizes
 
     @property
+    def communities(self) -> CommunityDistribution | None:
+        """Sizes of communities in the training graphs, if the network is told them."""
+        return self._trained().communities
+
+    @property
     def step(self) -> int:
         """Optimiser steps that the model was trained for; 0 before training."""
         return 0 if self._model is None else self._model.step
@@ -306,69 +321,27 @@ class GraphGenerator:
             SettingsError: `number`, `sizes` or `communities` make no sense, or there is no guide.
             GraphscoreError: not trained yet, or the step size is too large for the model.
         """
-        if number < 1:
-            raise SettingsError(f"cannot sample {number} graphs; ask for at least 1.")
         model = self._trained()
-        if communities is not None:
-            sizes = self._checked(communities, sizes, number)
-        if sizes is not None and (
-            len(sizes) != number or min(sizes) < 1 or any(int(size) != size for size in sizes)
-        ):
-            raise SettingsError(
-                f"sizes must be {number} numbers of nodes, whole and at least 1, "
-                f"got {list(sizes)[:10]}."
-            )
-        stream: tuple[str | int, ...] = ("sampling",)
         if seed is None:
-            self._draws += 1
-            seed, stream = self.settings.seed, ("sampling", self._draws)
-        if sizes is None:
-            drawn = model.sizes.draw(number, generator=torch_generator(seed, *stream, "sizes"))
+            random = partial(torch_generator, self.settings.seed, "sampling", self._draws + 1)
         else:
-            drawn = torch.tensor([int(size) for size in sizes])
-        told = None
-        if communities is not None:
-            told = [tuple(map(int, of_graph)) for of_graph in communities]
-        elif model.communities is not None:
-            source = torch_generator(seed, *stream, "communities")
-            told = model.communities.draw(drawn, generator=source)
+            random = partial(torch_generator, seed, "sampling")
+        wanted = wanted_graphs(
+            number, sizes, communities, model.sizes, model.communities, random=random
+        )
+        if seed is None:
+            # Only now, so that what is refused does not change what comes next.
+            self._draws += 1
         return sample_graphs(
             self._weighted(guidance),
-            drawn,
+            wanted,
             self.sampler_settings(sampling),
             self.settings,
-            communities=told,
-            random=partial(torch_generator, seed, *stream, device=self.device),
+            random=partial(random, device=self.device),
             device=self.device,
             accelerate=self.accelerate,
             show_progress=self.show_progress,
         )
-
-    def _checked(
-        self,
-        communities: Sequence[Sequence[int]],
-        sizes: Sequence[int] | None,
-        number: int,
-    ) -> list[int]:
-        """The numbers of nodes that communities add up to, if they make sense."""
-        if self._trained().communities is None:
-            raise SettingsError(
-                "this model is not told communities, so their sizes have no meaning. Train one "
-                "with network.communities, or `graphscore train --communities`."
-            )
-        if sizes is not None:
-            raise SettingsError("communities say how many nodes there are; leave out sizes.")
-        known = [size for of_graph in communities for size in of_graph]
-        if (
-            len(communities) != number
-            or not all(len(of_graph) for of_graph in communities)
-            or any(int(size) != size or size < 1 for size in known)
-        ):
-            raise SettingsError(
-                f"communities must be those of {number} graphs, each as whole numbers of nodes of "
-                f"at least 1, got {list(communities)[:10]}."
-            )
-        return [int(sum(of_graph)) for of_graph in communities]
 
     def sampler_settings(
         self, changes: SamplingSettings | Mapping[str, Any] | None = None

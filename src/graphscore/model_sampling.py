@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import networkx as nx
@@ -18,7 +18,7 @@ from graphscore.noise import NoiseSettings, ladder
 from graphscore.progress import progress
 from graphscore.sampling import (
     LangevinSettings,
-    Partition,
+    Wanted,
     chunks_of_similar_size,
     numbers_of,
     quantise,
@@ -30,24 +30,22 @@ PAIRS_PER_CHUNK = {"cpu": 100_000, "cuda": 4_000_000, "mps": 1_000_000}
 
 def sample_graphs(
     network: Network,
-    sizes: Tensor,
+    wanted: Wanted,
     sampling: SamplingSettings,
     settings: RunSettings,
     *,
-    communities: Sequence[Partition] | None,
     random: Callable[[int], torch.Generator],
     device: torch.device,
     accelerate: Accelerate,
     show_progress: bool,
 ) -> list[nx.Graph[Any]]:
-    """Sample one graph of each size.
+    """Sample graphs of the sizes, and with the communities, that are wanted.
 
     Args:
         network: trained, on the device.
-        sizes: numbers of nodes.
+        wanted: what they are to be like.
         sampling: the sampler, which need not be that of the run.
         settings: of the run; what noise the network was trained on.
-        communities: their sizes in each graph, if the network is told them.
         random: source of noise on the device, by the number of the chunk.
         accelerate: "auto" takes the fastest path that works on the device, "off" the plain one.
         show_progress: show it on standard error.
@@ -56,6 +54,7 @@ def sample_graphs(
         SamplingError: the states left the finite numbers.
     """
     levels = langevin_levels(settings)
+    sizes, communities = wanted.sizes, wanted.communities
     chunks = chunks_of_similar_size(sizes, PAIRS_PER_CHUNK.get(device.type, 100_000))
     graphs: dict[int, nx.Graph[Any]] = {}
     steps = sampling.steps_in_all(levels)

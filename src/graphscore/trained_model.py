@@ -122,8 +122,9 @@ def guided_model(
     The model's step is that of the better one, its seconds are those of both.
 
     Raises:
-        SettingsError: one of them cannot denoise or is guided already, or the guide was trained on
-            other graphs, or not at all noise levels at which it is to guide.
+        SettingsError: one of them cannot denoise or is guided already, only one is told
+            communities, or the guide was trained on other graphs, or not at all noise levels at
+            which it is to guide.
     """
     (settings, model), (of_guide, guide) = better, weaker
     if settings.guide is not None or of_guide.guide is not None:

@@ -18,6 +18,7 @@ from graphscore.pretrained import pretrained_folder
 def record(tmp_path):
     # Without samples of Planar, so that it has no row.
     wanted = ["planar_fresh", "tree_samples", "tree_fresh", "sbm_samples", "sbm_alone", "sbm_fresh"]
+    wanted.append("sbm-communities_samples")
     context = Context(tmp_path, "tiny", seeds=1, device="cpu", show_progress=False)
     parts = EXPERIMENT.run_parts(context, wanted)
     return {
@@ -49,9 +50,11 @@ def test_models_and_fresh_graphs_are_judged_by_the_same_rule(record):
 
 def test_the_record_renders(record, tmp_path):
     (table,) = EXPERIMENT.tables(record)
-    assert [row[0] for row in table.rows] == ["tree", "tree", "sbm", "sbm", "sbm"]
+    names = ["tree", "tree", "sbm", "sbm", "sbm", "sbm-communities"]
+    assert [row[0] for row in table.rows] == names
     text = EXPERIMENT.markdown(json.loads(json.dumps(record)))
     assert "fresh true graphs 0.0% and 0.0%" in text
+    assert "samples of sbm-communities" in text
     (picture,) = EXPERIMENT.pictures(json.loads(json.dumps(record)), tmp_path)
     assert picture.stat().st_size > 5000
 

@@ -30,11 +30,11 @@ def generator(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-def make(*, randomised=True, seed=0, **changes):
+def make(*, randomised=True, seed=0, density=None, **changes):
     shape = {"blocks": 2, "pair_width": 8, "node_width": 6, "product_width": 4}
     settings = DenoiserSettings(communities=True, **{**shape, **changes})
-    density = CommunityDensity(EdgeDensity.constant(APART), EdgeDensity.constant(TOGETHER))
-    network = LogOddsDenoiser(settings, density, generator=generator(seed)).double()
+    usual = CommunityDensity(EdgeDensity.constant(APART), EdgeDensity.constant(TOGETHER))
+    network = LogOddsDenoiser(settings, density or usual, generator=generator(seed)).double()
     if randomised:
         torch.nn.init.normal_(network.out.weight, generator=generator(seed))
     return network
@@ -75,11 +75,42 @@ def test_numbers_of_communities_do_not_matter(given):
     assert (network.log_odds(adj, mask, sigma, other) - expected).abs().max() > 0.1
 
 
-def test_the_network_looks_at_communities_beyond_the_closed_form(given):
+def test_the_network_looks_at_communities_where_densities_are_the_same():
+    """At pairs, where communities of the same sizes differ, and at nodes, where sizes do."""
+    mask = torch.ones(1, 4, dtype=torch.bool)
+    adj = 0.5 + symmetric_noise(mask, generator=generator(1), dtype=torch.float64)
+
+    def log_odds(network, numbers):
+        feat = torch.tensor(numbers, dtype=torch.float64).view(1, 4, 1)
+        return network.log_odds(adj, mask, SIGMA[1:2], feat)
+
+    same = EdgeDensity.constant(0.3)
+    network = make(closed_form=False, density=CommunityDensity(same, same))
+    two, crossed, uneven = (
+        log_odds(network, n) for n in ([0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 0, 1])
+    )
+    assert (two - crossed).abs().max() > 1e-3
+    assert (two - uneven).abs().max() > 1e-3
+    # Blind to pairs, it is told of sizes alone.
+    with torch.no_grad():
+        network.pairs_in.weight[:, -1] = 0
+    two, crossed, uneven = (
+        log_odds(network, n) for n in ([0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 0, 1])
+    )
+    torch.testing.assert_close(two, crossed)
+    assert (two - uneven).abs().max() > 1e-3
+
+
+def test_the_last_feature_is_the_community(given):
+    """And the others are features as they are without communities."""
     adj, mask, sigma, feat = given
-    network = make(closed_form=False)
-    found = [network.log_odds(adj, mask, sigma, f) for f in (feat, torch.zeros_like(feat))]
-    assert (found[0] - found[1])[:2].abs().max() > 1e-3
+    network = make(node_feat_dim=2)
+    features = torch.randn(3, 4, 2, generator=generator(2), dtype=torch.float64)
+    expected = network.log_odds(adj, mask, sigma, torch.cat([features, feat], dim=2))
+    renumbered = torch.cat([features, feat + 7], dim=2)
+    torch.testing.assert_close(network.log_odds(adj, mask, sigma, renumbered), expected)
+    other = torch.cat([features + 1, feat], dim=2)
+    assert (network.log_odds(adj, mask, sigma, other) - expected).abs().max() > 1e-3
 
 
 def test_densities_are_those_inside_and_between():
@@ -94,17 +125,21 @@ def test_densities_are_those_inside_and_between():
     assert density.apart.at(6) == pytest.approx(1.5 / 10)
 
 
-def test_one_community_alone_leaves_the_other_density_open():
-    adj = torch.ones(1, 3, 3) - torch.eye(3)
-    batch = GraphBatch(adj, torch.ones(1, 3, dtype=torch.bool), torch.zeros(1, 3, 1))
-    assert CommunityDensity.of(batch).apart.at(3) == 0.5
+@pytest.mark.parametrize("numbers", [[0, 0, 0], [0, 1, 2]], ids=["one", "as many as nodes"])
+def test_where_no_pair_tells_two_densities_apart_they_are_the_same(numbers):
+    adj = torch.zeros(1, 3, 3)
+    adj[0, 0, 1] = adj[0, 1, 0] = 1
+    feat = torch.tensor(numbers).float().view(1, 3, 1)
+    density = CommunityDensity.of(GraphBatch(adj, torch.ones(1, 3, dtype=torch.bool), feat))
+    assert density.apart == density.together
+    assert density.apart.at(3) == pytest.approx(1.5 / 4)
 
 
 def test_communities_must_be_told(given):
     adj, mask, sigma, feat = given
     network = make()
     for wrong in (None, torch.cat([feat, feat], dim=2)):
-        with pytest.raises(GraphDataError, match=r"made for 1 with the community"):
+        with pytest.raises(GraphDataError, match=r"made for 1\. The last .* community; give it"):
             network(adj, mask, sigma, wrong)
     with pytest.raises(GraphDataError, match="community of every node"):
         network.density(mask)
@@ -129,3 +164,14 @@ def test_a_network_that_was_told_needs_no_features(given):
         found = told.denoised(wide.adj, wide.node_mask, sigma)
         torch.testing.assert_close(found[:, :4, :4], expected)
         assert not found[:, 4:].any()
+        wide_density = told.density(wide.node_mask)
+        torch.testing.assert_close(wide_density[:, :4, :4], told.density(mask))
+
+
+def test_a_network_is_not_asked_about_fewer_nodes_than_it_was_told_of(given):
+    told = ToldNetwork(make(), given[3])
+    assert told.to("meta").node_feat.device.type == "meta"
+    assert "node_feat" not in told.state_dict()
+    mask = torch.ones(3, 2, dtype=torch.bool)
+    with pytest.raises(GraphDataError, match="told of 4 nodes, but asked about 2"):
+        ToldNetwork(make(), given[3]).denoised(torch.zeros(3, 2, 2).double(), mask, SIGMA)

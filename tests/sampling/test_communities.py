@@ -52,10 +52,16 @@ def test_scaled_communities_have_all_nodes_and_are_within_one_of_their_share(siz
     assert scaled(tuple(sizes), sum(sizes)) == tuple(sizes)
 
 
+def test_what_is_left_by_rounding_goes_where_most_was_taken():
+    assert scaled((5, 3, 3), 10) == (4, 3, 3)
+    assert scaled((3, 5, 3), 10) == (3, 4, 3)
+
+
 def test_plain_values_say_it_all():
     known = CommunityDistribution({(30, 10): 2, (7,): 1})
     assert known.to_dict() == {"30+10": 2, "7": 1}
     assert CommunityDistribution.from_dict(known.to_dict()) == known
+    assert CommunityDistribution({(7, 7): 1}).in_words() == "2 of 7 nodes"
 
 
 def test_numbers_are_those_of_nodes_that_stand_together():

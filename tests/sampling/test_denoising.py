@@ -76,11 +76,12 @@ def test_every_network_serves_every_sampler(sample):
 def test_the_start_is_the_mean_under_noise():
     """The noise of sigma on the density of each graph, on existing pairs only."""
     mask = node_mask_of_sizes(torch.tensor([5, 3]))
-    density = torch.tensor([0.2, 0.7], dtype=torch.float64).view(2, 1, 1)
-    start = noisy_start(mask, 4.0, density, generator=generator(), dtype=torch.float64)
+    density = torch.tensor([0.2, 0.7], dtype=torch.float64)
     noise = symmetric_noise(mask, generator=generator(), dtype=torch.float64)
-    expected = (density + 4 * noise) * pair_mask(mask)
-    torch.testing.assert_close(start, expected)
+    of_pairs = 0.5 + 0.1 * noise
+    for given, mean in ((density, density.view(2, 1, 1)), (of_pairs, of_pairs)):
+        start = noisy_start(mask, 4.0, given, generator=generator(), dtype=torch.float64)
+        torch.testing.assert_close(start, (mean + 4 * noise) * pair_mask(mask))
     alike = noisy_start(mask, 4.0, 0.5, generator=generator(), dtype=torch.float64)
     torch.testing.assert_close(alike, (0.5 + 4 * noise) * pair_mask(mask))
 

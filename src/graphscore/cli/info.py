@@ -75,6 +75,7 @@ def _show_card(card: ModelCard, place: ModelPlace, *, json: bool) -> None:
 
 def report(run: Path, *, json: bool, more: Mapping[str, Any] | None = None) -> None:
     """Show what a run folder holds, as JSON with what is given besides."""
+    from graphscore.sampling import CommunityDistribution
     from graphscore.settings import in_one_line
     from graphscore.training.checkpoint import read_checkpoint
     from graphscore.training.run_folder import RunFolder
@@ -84,12 +85,14 @@ def report(run: Path, *, json: bool, more: Mapping[str, Any] | None = None) -> N
     last = records[-1] if records else None
     sizes = [int(size) for size in document["sizes"]]
     steps = document["settings"]["training"]["steps"]
+    counts = document.get("communities")
+    known = None if counts is None else CommunityDistribution.from_dict(counts)
     record = {
         "run": str(run),
         "trained_on": document["training_graphs"]["source"],
         "graphs": document["training_graphs"]["graphs"],
         "nodes": [min(sizes), max(sizes)],
-        "communities": document.get("communities"),
+        "communities": counts,
         "step": document["step"],
         "steps": steps,
         "finished": document["step"] >= steps,
@@ -117,7 +120,7 @@ def report(run: Path, *, json: bool, more: Mapping[str, Any] | None = None) -> N
     rows = [
         ["trained on", f"{record['trained_on']}, {record['graphs']} graphs"],
         ["nodes", f"{min(sizes)} to {max(sizes)}"],
-        *([["communities", _in_words(known)]] if (known := document.get("communities")) else []),
+        *([["communities", known.in_words()]] if known else []),
         ["steps", f"{document['step']} of {steps}"],
         *([[name_of_loss, loss]] if loss else []),
         ["training time", f"{document['seconds']:.0f} s"],
@@ -131,11 +134,3 @@ def report(run: Path, *, json: bool, more: Mapping[str, Any] | None = None) -> N
         ["seed", str(document["settings"]["seed"])],
     ]
     print_table(str(run), ["", ""], rows, text=2)
-
-
-def _in_words(communities: Mapping[str, int]) -> str:
-    """How many communities training graphs have, and of which sizes."""
-    sizes = [[int(size) for size in sizes.split("+")] for sizes in communities]
-    numbers = [len(of_graph) for of_graph in sizes]
-    flat = [size for of_graph in sizes for size in of_graph]
-    return f"{min(numbers)} to {max(numbers)} of {min(flat)} to {max(flat)} nodes"

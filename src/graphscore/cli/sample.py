@@ -163,13 +163,13 @@ def _sizes_of(communities: str) -> list[int]:
     """Read whole numbers with commas between them."""
     from graphscore.errors import SettingsError
 
-    try:
-        return [int(size) for size in communities.split(",")]
-    except ValueError:
+    sizes = communities.split(",")
+    if not all(size.strip().isdecimal() and int(size) for size in sizes):
         raise SettingsError(
-            f"--communities {communities!r}: give numbers of nodes with commas between them, such "
-            "as 20,25,31."
-        ) from None
+            f"--communities {communities!r}: give numbers of nodes of at least 1 with commas "
+            "between them, such as 20,25,31."
+        )
+    return [int(size) for size in sizes]
 
 
 def _check_options(changes: Mapping[str, Any], sampler: str) -> None:

@@ -38,14 +38,15 @@ FEWEST = 2
 
 
 def keys(context: Context) -> list[str]:
-    # Fresh graphs of a dataset are judged once, beside the model that has its name.
-    of_some = {"alone": GUIDED, "fresh": tuple(MODELS.values())}
-    return [
-        f"{name}_{kind}"
-        for name in MODELS
-        for kind in KINDS
-        if name in of_some.get(kind, tuple(MODELS))
-    ]
+    found = []
+    for name, family in MODELS.items():
+        found.append(f"{name}_samples")
+        if name in GUIDED:
+            found.append(f"{name}_alone")
+        # Of a dataset once, beside the model that has its name.
+        if name == family:
+            found.append(f"{name}_fresh")
+    return found
 
 
 def settings(context: Context) -> Record:

@@ -138,7 +138,7 @@ def compute(context: Context, key: str) -> Record:
     if which == "verdict":
         return {**record, **_verdict({generator: plan.candidates}, data, plan)}
     if which == "guided":
-        guided, made = _guided(context, generator, data, plan)
+        guided, made = _guided(context, name, generator, data, plan)
         return {**record, **made, **_verdict(guided, data, plan)}
     if which == "calls":
         return {**record, "curve": _against_calls(generator, data, plan)}
@@ -239,10 +239,12 @@ def _unseen(
     generator: GraphGenerator, data: Dataset, plan: Plan, sampling: SamplerSettings
 ) -> Record:
     """Where communities are told: measures with those of graphs that training has not seen."""
-    if not generator.settings.tells_communities:
+    if generator.communities is None:
         return {}
     _, known = with_communities(GraphBatch.from_networkx(data.val), data.val)
-    told = list(islice(cycle(known.counts), plan.samples))
+    seen = generator.communities.counts
+    unseen = [sizes for sizes in known.counts if sizes not in seen]
+    told = list(islice(cycle(unseen), plan.samples))
     seed = derive_seed(SEED, "frontier", data.info.name, "unseen")
     samples = generator.sample(plan.samples, communities=told, seed=seed, sampling=sampling)
     return {"unseen": _measures(samples, data, plan, "test")}
@@ -254,18 +256,17 @@ def _guidance(generator: GraphGenerator) -> Record | None:
 
 
 def _guided(
-    context: Context, generator: GraphGenerator, data: Dataset, plan: Plan
+    context: Context, name: str, generator: GraphGenerator, data: Dataset, plan: Plan
 ) -> tuple[dict[GraphGenerator, Sequence[SamplerSettings]], Record]:
     """Train the guide of a set; return the generator with it by each weight, and how it was made.
 
     A guide is small, so it may have been trained on another device than the model.
     """
-    name = data.info.name
     guide, key = guide_plan(context, name), f"{name}_guide"
     weaker = context.fit(
         key,
         data.train,
-        source=name,
+        source=data.info.name,
         seed=SEED,
         network=guide.network,
         denoising=plan.denoising,

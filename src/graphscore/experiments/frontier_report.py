@@ -31,9 +31,9 @@ LIMITS = {
     "tree-spectre": (
         "Its verdict is the second one. The first took the best of twenty samplers on validation "
         "samples, which was the luckiest of them and worse on new ones. The four of the second "
-        "have the fresh noise that was best in a look at more samples of validation. Four times as "
-        "many samples of the same model are counted [below](#why-samples-are-not-valid), and "
-        "somewhat fewer of them are trees: nearer to what it is worth."
+        "have the fresh noise that was best in a look at more samples of validation. So many "
+        "samples leave a percent or two open; more of the same model are counted "
+        "[below](#why-samples-are-not-valid)."
     ),
     "sbm-spectre": (
         "Without its guide, distances are near those of fresh graphs; what is missed are hard "

@@ -315,10 +315,15 @@ class LogOddsDenoiser(LogOddsNetwork):
         """
         given = 0 if node_feat is None else node_feat.shape[-1]
         if given != self.settings.given_width:
-            last = " with the community" if self.settings.communities else ""
+            remedy = (
+                "The last is the number of the node's community; give it, or wrap the network in "
+                "a ToldNetwork."
+                if self.settings.communities
+                else "Set node_feat_dim to the width of the data's."
+            )
             raise GraphDataError(
                 f"got {given} node features, but the network was made for "
-                f"{self.settings.given_width}{last}. Set node_feat_dim to the width of the data's."
+                f"{self.settings.given_width}. {remedy}"
             )
         present = Present.of(node_mask, adj.dtype)
         prior = self.prior_log_odds(node_mask, node_feat)

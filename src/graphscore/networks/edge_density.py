@@ -112,8 +112,14 @@ class CommunityDensity:
 
     @staticmethod
     def of(batch: GraphBatch) -> CommunityDensity:
-        """Return both densities of graphs whose last node feature is the node's community."""
+        """Return both densities of graphs whose last node feature is the node's community.
+
+        Where no graph has two communities, or none a pair inside one, nothing tells the two apart.
+        """
         together = same_community(batch.node_feat)
+        if not all((batch.pair_mask & pairs).any() for pairs in (together, ~together)):
+            same = EdgeDensity.of(batch)
+            return CommunityDensity(same, same)
         return CommunityDensity(EdgeDensity.of(batch, ~together), EdgeDensity.of(batch, together))
 
 

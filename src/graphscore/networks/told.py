@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn import functional
 
+from graphscore.errors import GraphDataError
 from graphscore.networks.log_odds import LogOddsNetwork
 from graphscore.settings import Settings
 
@@ -14,7 +15,8 @@ class ToldNetwork(LogOddsNetwork):
 
     Args:
         network: takes node features.
-        node_feat: (B,N,F) of the graphs of every call, which may be padded to more nodes.
+        node_feat: (B,N,F) of the graphs of every call, which may be padded to more nodes. They
+            stand for any that a call gives.
 
     Example:
         >>> import torch
@@ -27,11 +29,13 @@ class ToldNetwork(LogOddsNetwork):
         torch.Size([1, 3, 3])
     """
 
+    node_feat: Tensor
+
     def __init__(self, network: LogOddsNetwork, node_feat: Tensor) -> None:
         # Not that of the base class, which stores a density of edges: the network has one.
         nn.Module.__init__(self)
         self.network = network
-        self.node_feat = node_feat
+        self.register_buffer("node_feat", node_feat, persistent=False)
 
     @property
     def settings(self) -> Settings:
@@ -59,6 +63,10 @@ class ToldNetwork(LogOddsNetwork):
         return self.network._log_odds(adj, pairs, node_mask, sigma, self._padded(node_mask))
 
     def _padded(self, node_mask: Tensor) -> Tensor:
-        return functional.pad(
-            self.node_feat, (0, 0, 0, node_mask.shape[1] - self.node_feat.shape[1])
-        )
+        extra = node_mask.shape[1] - self.node_feat.shape[1]
+        if extra < 0:
+            raise GraphDataError(
+                f"told of {self.node_feat.shape[1]} nodes, but asked about "
+                f"{node_mask.shape[1]}. Tell of the graphs that will be asked about."
+            )
+        return functional.pad(self.node_feat, (0, 0, 0, extra))

@@ -21,7 +21,8 @@ class ModelCard:
     Attributes:
         name: of the model.
         data: `source`, number of `graphs`, range of `nodes`, `sha256` of the training graphs; for
-            a dataset of the package also `description`, `origin` and `licence`.
+            a dataset of the package also `description`, `origin` and `licence`; `communities` in
+            words, if the model is told them.
         settings: all settings of the run, with the sampling settings the model is used with.
         steps: optimiser steps.
         seconds: training time.
@@ -62,6 +63,7 @@ class ModelCard:
         ]
         rows = [
             ("trained on", f"{data['source']}, {data['graphs']} graphs of {low} to {high} nodes"),
+            ("communities", data.get("communities", "")),
             ("data", data.get("description", "")),
             ("origin of the data", data.get("origin", "")),
             ("licence of the data", data.get("licence", "")),

@@ -17,6 +17,7 @@ from graphscore.datasets import list_datasets
 from graphscore.errors import CheckpointError, GraphscoreError, OutputError
 from graphscore.pretrained import shelf
 from graphscore.pretrained.card import CARD, README, ModelCard
+from graphscore.sampling import CommunityDistribution
 from graphscore.training.checkpoint import read_checkpoint, read_document, write_checkpoint
 from graphscore.training.training_state import AVERAGE
 
@@ -138,9 +139,15 @@ def _card(
     known = {info.name: info for info in list_datasets()}.get(origin["source"])
     about = {} if known is None else {"description": known.description, "origin": known.source}
     licence = {} if known is None else {"licence": known.licence}
+    counts = document.get("communities")
+    told = (
+        {}
+        if counts is None
+        else {"communities": CommunityDistribution.from_dict(counts).in_words()}
+    )
     return ModelCard(
         name=name,
-        data={**origin, "nodes": [min(sizes), max(sizes)], **about, **licence},
+        data={**origin, "nodes": [min(sizes), max(sizes)], **told, **about, **licence},
         settings=document["settings"],
         steps=document["step"],
         seconds=document["seconds"],

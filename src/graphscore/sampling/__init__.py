@@ -1,6 +1,6 @@
 """From sizes to graphs: initial state, samplers, quantisation, selection, log-density."""
 
-from graphscore.sampling.communities import CommunityDistribution, Partition, numbers_of
+from graphscore.sampling.communities import CommunityDistribution, numbers_of
 from graphscore.sampling.denoising import denoise_by_score, noisy_start, started_at
 from graphscore.sampling.density import log_density_difference
 from graphscore.sampling.heun import HeunSettings, heun
@@ -17,18 +17,19 @@ from graphscore.sampling.selection import (
 )
 from graphscore.sampling.sizes import SizeDistribution, chunks_of_similar_size
 from graphscore.sampling.states import folded_normal, quantise
+from graphscore.sampling.wanted import Wanted, wanted_graphs
 
 __all__ = [
     "WEIGHTS",
     "CommunityDistribution",
     "HeunSettings",
     "LangevinSettings",
-    "Partition",
     "RenoisingSettings",
     "SamplerSettings",
     "SamplingResult",
     "Selection",
     "SizeDistribution",
+    "Wanted",
     "annealed_langevin",
     "chunks_of_similar_size",
     "denoise_by_score",
@@ -44,4 +45,5 @@ __all__ = [
     "select",
     "started_at",
     "starts_within",
+    "wanted_graphs",
 ]

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from graphscore.errors import GraphDataError
 
-Partition = tuple[int, ...]
+CommunitySizes = tuple[int, ...]
 """Numbers of nodes of the communities of a graph."""
 
 
@@ -21,14 +21,13 @@ Partition = tuple[int, ...]
 class CommunityDistribution:
     """Sizes of the communities of graphs and how often they occurred together, p(c | N).
 
-    What `SizeDistribution` is for the number of nodes: nothing is assumed of sizes that did not
-    occur.
+    What `SizeDistribution` is for the number of nodes.
 
     >>> CommunityDistribution.of([[0, 0, 1], [4, 2, 4]])
     CommunityDistribution(counts={(2, 1): 2})
     """
 
-    counts: dict[Partition, int]
+    counts: dict[CommunitySizes, int]
 
     @classmethod
     def of(cls, numbers: Iterable[Iterable[int]]) -> Self:
@@ -56,7 +55,16 @@ class CommunityDistribution:
         """Return what `to_dict` gave as plain values."""
         return cls({tuple(map(int, sizes.split("+"))): n for sizes, n in values.items()})
 
-    def draw(self, sizes: Tensor, *, generator: torch.Generator) -> list[Partition]:
+    def in_words(self) -> str:
+        """Return how many communities graphs have, and of which sizes.
+
+        >>> CommunityDistribution({(20, 12): 3, (9,): 1}).in_words()
+        '1 to 2 of 9 to 20 nodes'
+        """
+        numbers = [len(sizes) for sizes in self.counts]
+        return f"{_span(numbers)} of {_span(list(chain.from_iterable(self.counts)))} nodes"
+
+    def draw(self, sizes: Tensor, *, generator: torch.Generator) -> list[CommunitySizes]:
         """Draw communities for graphs of so many nodes each.
 
         They are those of a training graph with that many nodes or, where there is none, of one with
@@ -64,14 +72,19 @@ class CommunityDistribution:
         """
         return [self._draw_one(int(nodes), generator) for nodes in sizes]
 
-    def _draw_one(self, nodes: int, generator: torch.Generator) -> Partition:
+    def _draw_one(self, nodes: int, generator: torch.Generator) -> CommunitySizes:
         nearest = min(abs(sum(known) - nodes) for known in self.counts)
         fitting = [known for known in self.counts if abs(sum(known) - nodes) == nearest]
         weights = torch.tensor([self.counts[known] for known in fitting], dtype=torch.float64)
         return scaled(fitting[int(torch.multinomial(weights, 1, generator=generator))], nodes)
 
 
-def scaled(partition: Partition, nodes: int) -> Partition:
+def _span(values: Sequence[int]) -> str:
+    low, high = min(values), max(values)
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def scaled(partition: CommunitySizes, nodes: int) -> CommunitySizes:
     """Return communities of so many nodes in all, in proportions as near as whole numbers can be.
 
     Communities that are left without nodes are left out.
@@ -88,7 +101,7 @@ def scaled(partition: Partition, nodes: int) -> Partition:
     return tuple(size for size in sizes if size)
 
 
-def numbers_of(partitions: Sequence[Partition], nodes: int) -> Tensor:
+def numbers_of(partitions: Sequence[CommunitySizes], nodes: int) -> Tensor:
     """Return the number of every node's community as a feature (B,nodes,1), zero on padding.
 
     >>> numbers_of([(2, 1), (1, 1)], 4).squeeze(2).tolist()

@@ -80,13 +80,15 @@ def noisy_start(
 
     Args:
         node_mask: (B,N) bool.
-        prior_mean: share of pairs that are edges, a number or of a shape that broadcasts to
-            (B,N,N).
+        prior_mean: share of pairs that are edges: a number, one for each graph (B,), or of a shape
+            that broadcasts to (B,N,N).
 
     Returns:
         (B,N,N), symmetric, zero on the diagonal and on padding.
     """
     mean = torch.as_tensor(prior_mean, dtype=dtype, device=node_mask.device)
+    if mean.ndim == 1:
+        mean = mean.view(-1, 1, 1)
     noise = symmetric_noise(node_mask, generator=generator, dtype=dtype)
     return mean * pair_mask(node_mask) + sigma * noise
 

@@ -32,8 +32,8 @@ class RunFolder:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
 
-    def start(self, settings: dict[str, Any]) -> None:
-        """Create the folder for a new run.
+    def check_new(self) -> None:
+        """Refuse a folder that a new run cannot have.
 
         Raises:
             OutputError: there is something else already; nothing is overwritten.
@@ -47,6 +47,14 @@ class RunFolder:
             raise OutputError(
                 f"{self.path}: exists and is not an empty folder. Give a new folder for the run."
             )
+
+    def start(self, settings: dict[str, Any]) -> None:
+        """Create the folder for a new run.
+
+        Raises:
+            OutputError: as `check_new`.
+        """
+        self.check_new()
         write_file(self.path / LOG, b"")
         self._write_settings(settings)
 

@@ -1,0 +1,95 @@
+"""What new graphs are to be like: how many nodes each has, and which communities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from graphscore.errors import SettingsError
+from graphscore.sampling.communities import CommunityDistribution, CommunitySizes
+from graphscore.sampling.sizes import SizeDistribution
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Graphs to be made.
+
+    Attributes:
+        sizes: (number,) int64, nodes of each.
+        communities: of each, where the model is told them.
+    """
+
+    sizes: Tensor
+    communities: list[CommunitySizes] | None
+
+
+def wanted_graphs(
+    number: int,
+    sizes: Sequence[int] | None,
+    communities: Sequence[Sequence[int]] | None,
+    known_sizes: SizeDistribution,
+    known_communities: CommunityDistribution | None,
+    *,
+    random: Callable[[str], torch.Generator],
+) -> Wanted:
+    """Return what was asked for, and draw the rest as it is in training graphs.
+
+    Args:
+        number: how many graphs.
+        sizes: nodes of each, if asked for.
+        communities: sizes of the communities of each, if asked for.
+        known_sizes, known_communities: of training graphs; the latter where a model is told them.
+        random: source of what is drawn, by its name.
+
+    Raises:
+        SettingsError: what was asked for makes no sense.
+
+    >>> known = SizeDistribution({5: 1}), CommunityDistribution({(3, 2): 1})
+    >>> random = lambda _: torch.Generator().manual_seed(0)
+    >>> wanted_graphs(1, None, [(2, 2)], *known, random=random)
+    Wanted(sizes=tensor([4]), communities=[(2, 2)])
+    """
+    if number < 1:
+        raise SettingsError(f"cannot sample {number} graphs; ask for at least 1.")
+    if communities is not None:
+        if known_communities is None:
+            raise SettingsError(
+                "this model is not told communities, so their sizes have no meaning. Train one "
+                "with network.communities, or `graphscore train --communities`."
+            )
+        if sizes is not None:
+            raise SettingsError("communities say how many nodes there are; leave out sizes.")
+        given = [_whole_numbers(of_graph) for of_graph in communities]
+        if len(given) != number or not all(given):
+            raise SettingsError(
+                f"communities must be those of {number} graphs, each as whole numbers of nodes of "
+                f"at least 1, got {list(communities)[:10]}."
+            )
+        asked = [tuple(of_graph) for of_graph in given]
+        return Wanted(torch.tensor([sum(of_graph) for of_graph in asked]), asked)
+    if sizes is None:
+        nodes = known_sizes.draw(number, generator=random("sizes"))
+    else:
+        whole = _whole_numbers(sizes)
+        if len(whole) != number:
+            raise SettingsError(
+                f"sizes must be {number} numbers of nodes, whole and at least 1, "
+                f"got {list(sizes)[:10]}."
+            )
+        nodes = torch.tensor(whole)
+    if known_communities is None:
+        return Wanted(nodes, None)
+    return Wanted(nodes, known_communities.draw(nodes, generator=random("communities")))
+
+
+def _whole_numbers(values: Iterable[int]) -> list[int]:
+    """Return values that are whole and at least 1; none if one is not."""
+    try:
+        whole = [int(value) for value in values]
+        fine = all(number == value and number >= 1 for number, value in zip(whole, values))
+    except (TypeError, ValueError, OverflowError):  # no numbers, or not finite
+        return []
+    return whole if fine else []

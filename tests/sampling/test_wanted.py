@@ -1,0 +1,89 @@
+"""What new graphs are to be like: as asked for, else as in training graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from graphscore.errors import SettingsError
+from graphscore.sampling import CommunityDistribution, SizeDistribution, wanted_graphs
+from graphscore.seeding import torch_generator
+
+SIZES = SizeDistribution({5: 1, 8: 1})
+COMMUNITIES = CommunityDistribution({(3, 2): 1, (4, 1): 1, (5, 3): 1})
+
+
+def wanted(number, sizes=None, communities=None, known=COMMUNITIES, seed=0):
+    def random(name):
+        return torch_generator(seed, name)
+
+    return wanted_graphs(number, sizes, communities, SIZES, known, random=random)
+
+
+def test_what_is_not_asked_for_is_drawn():
+    found = wanted(50)
+    assert [sum(sizes) for sizes in found.communities] == found.sizes.tolist()
+    assert set(found.communities) == set(COMMUNITIES.counts)
+    again, other = wanted(50), wanted(50, seed=1)
+    assert again.communities == found.communities != other.communities
+    # Communities by the seed too, and not sizes alone.
+    assert wanted(50, sizes=[5] * 50).communities != wanted(50, [5] * 50, seed=1).communities
+    assert wanted(3, known=None).communities is None
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [(3, 4), [5]],
+        [np.array([3, 4], dtype=np.uint8), np.array([5.0])],
+        (iter([3, 4]), torch.tensor([5])),
+        (sizes for sizes in [(3, 4), (5,)]),
+    ],
+    ids=["lists", "arrays", "iterators", "generator"],
+)
+def test_communities_can_be_given_in_many_ways(given):
+    found = wanted(2, communities=given)
+    assert found.communities == [(3, 4), (5,)]
+    assert found.sizes.tolist() == [7, 5]
+
+
+def test_large_sizes_of_small_types_add_up():
+    assert wanted(1, communities=[np.array([200, 100], dtype=np.uint8)]).sizes.tolist() == [300]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [8, 8],
+        [(8,)],
+        [(8,), ()],
+        [(8,), (8, 0)],
+        [(8,), (1.5,)],
+        [(8,), None],
+        [(8,), "88"],
+        [(8,), (float("nan"),)],
+        [(8,), (float("inf"),)],
+        [(8,), ((8,),)],
+        "8,8",
+    ],
+    ids=str,
+)
+def test_communities_that_make_no_sense(wrong):
+    with pytest.raises(SettingsError, match=r"those of 2 graphs, each as whole numbers"):
+        wanted(2, communities=wrong)
+
+
+@pytest.mark.parametrize("wrong", [[3], [3, 0], [3, 2.5], [3, None], [3, "4"], [3, float("nan")]])
+def test_sizes_that_make_no_sense(wrong):
+    with pytest.raises(SettingsError, match=r"2 numbers of nodes, whole and at least 1"):
+        wanted(2, sizes=wrong)
+
+
+def test_requests_that_contradict_themselves_or_the_model():
+    with pytest.raises(SettingsError, match="leave out sizes"):
+        wanted(1, sizes=[5], communities=[(3, 2)])
+    with pytest.raises(SettingsError, match=r"not told communities.*--communities"):
+        wanted(1, communities=[(3, 2)], known=None)
+    with pytest.raises(SettingsError, match="at least 1"):
+        wanted(0)
