@@ -109,6 +109,8 @@ def test_the_last_feature_is_the_community(given):
     expected = network.log_odds(adj, mask, sigma, torch.cat([features, feat], dim=2))
     renumbered = torch.cat([features, feat + 7], dim=2)
     torch.testing.assert_close(network.log_odds(adj, mask, sigma, renumbered), expected)
+    density = network.density(mask, torch.cat([features, feat], dim=2))
+    torch.testing.assert_close(density, network.density(mask, feat))
     other = torch.cat([features + 1, feat], dim=2)
     assert (network.log_odds(adj, mask, sigma, other) - expected).abs().max() > 1e-3
 
@@ -165,6 +167,7 @@ def test_a_network_that_was_told_needs_no_features(given):
         torch.testing.assert_close(found[:, :4, :4], expected)
         assert not found[:, 4:].any()
         wide_density = told.density(wide.node_mask)
+        assert wide_density.shape == (3, 6, 6)
         torch.testing.assert_close(wide_density[:, :4, :4], told.density(mask))
 
 

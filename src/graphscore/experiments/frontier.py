@@ -41,6 +41,8 @@ from graphscore.generator import GraphGenerator
 from graphscore.graphs import GraphBatch
 from graphscore.metrics import evaluate, ratio_to_floor, validity_of, vun
 from graphscore.sampling import (
+    CommunityDistribution,
+    CommunitySizes,
     LangevinSettings,
     RenoisingSettings,
     SamplerSettings,
@@ -241,13 +243,19 @@ def _unseen(
     """Where communities are told: measures with those of graphs that training has not seen."""
     if generator.communities is None:
         return {}
-    _, known = with_communities(GraphBatch.from_networkx(data.val), data.val)
-    seen = generator.communities.counts
-    unseen = [sizes for sizes in known.counts if sizes not in seen]
-    told = list(islice(cycle(unseen), plan.samples))
+    told = unseen_communities(data.val, generator.communities, plan.samples)
     seed = derive_seed(SEED, "frontier", data.info.name, "unseen")
     samples = generator.sample(plan.samples, communities=told, seed=seed, sampling=sampling)
     return {"unseen": _measures(samples, data, plan, "test")}
+
+
+def unseen_communities(
+    graphs: Sequence[nx.Graph[Any]], seen: CommunityDistribution, number: int
+) -> list[CommunitySizes]:
+    """Communities of graphs, one graph after the other and over again, without those seen."""
+    _, known = with_communities(GraphBatch.from_networkx(graphs), graphs)
+    new = (sizes for sizes in known.counts if sizes not in seen.counts)
+    return list(islice(cycle(new), number))
 
 
 def _guidance(generator: GraphGenerator) -> Record | None:

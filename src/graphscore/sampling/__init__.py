@@ -1,6 +1,10 @@
 """From sizes to graphs: initial state, samplers, quantisation, selection, log-density."""
 
-from graphscore.sampling.communities import CommunityDistribution, numbers_of
+from graphscore.sampling.communities import (
+    CommunityDistribution,
+    CommunitySizes,
+    numbers_of,
+)
 from graphscore.sampling.denoising import denoise_by_score, noisy_start, started_at
 from graphscore.sampling.density import log_density_difference
 from graphscore.sampling.heun import HeunSettings, heun
@@ -22,6 +26,7 @@ from graphscore.sampling.wanted import Wanted, wanted_graphs
 __all__ = [
     "WEIGHTS",
     "CommunityDistribution",
+    "CommunitySizes",
     "HeunSettings",
     "LangevinSettings",
     "RenoisingSettings",
