@@ -9,7 +9,12 @@ import torch
 
 from graphscore import GraphGenerator
 from graphscore.communities import with_communities
-from graphscore.errors import CheckpointError, OutputError, SettingsError
+from graphscore.errors import (
+    CheckpointError,
+    GraphscoreNotice,
+    OutputError,
+    SettingsError,
+)
 from graphscore.graphs import GraphBatch
 from graphscore.metrics import find_blocks
 from graphscore.model_sampling import PAIRS_PER_CHUNK
@@ -157,6 +162,22 @@ def test_graphs_of_all_chunks_have_their_own_communities(fitted, monkeypatch):
         assert sorted(np.bincount(find_blocks(graph)).tolist()) == sorted(sizes)
 
 
+def test_nodes_know_their_community(fitted):
+    first, second = fitted.sample(2, communities=[(3, 2), (1, 2, 1)], seed=1)
+    assert list(dict(first.nodes("community")).values()) == [0, 0, 0, 1, 1]
+    assert list(dict(second.nodes("community")).values()) == [0, 1, 1, 2]
+
+
+def test_communities_that_say_nothing_or_are_as_many_as_can_be_are_noticed():
+    paths = [nx.path_graph(5)]
+    with pytest.warns(GraphscoreNotice, match="no graph has more than one community"):
+        with_communities(GraphBatch.from_networkx(paths), paths)
+    cliques = [nx.disjoint_union_all([nx.complete_graph(9)] * 8)]
+    with pytest.warns(GraphscoreNotice, match="1 graphs have 8 communities, the most"):
+        with_communities(GraphBatch.from_networkx(cliques), cliques)
+
+
+@pytest.mark.filterwarnings("ignore:no graph has more than one community")
 def test_without_two_communities_in_training_being_told_two_changes_nothing():
     """Nothing is known of edges between communities, so they are as any others."""
     graphs = [nx.gnp_random_graph(12, 0.2, seed=seed) for seed in range(4)]

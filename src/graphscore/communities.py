@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,10 +10,16 @@ from typing import Any
 import networkx as nx
 import torch
 
+from graphscore.errors import GraphscoreNotice
 from graphscore.graphs import GraphBatch
 from graphscore.metrics import find_blocks
+from graphscore.metrics.blocks import MAX_BLOCKS
 from graphscore.progress import progress
 from graphscore.sampling import CommunityDistribution
+
+
+def _notify(message: str) -> None:
+    warnings.warn(message, GraphscoreNotice, stacklevel=3)
 
 
 def with_communities(
@@ -46,4 +53,9 @@ def with_communities(
             found.append(blocks.tolist())
             update(len(found), "")
     known = CommunityDistribution.of(found)
+    if all(len(sizes) == 1 for sizes in known.counts):
+        _notify("no graph has more than one community, so that telling them changes nothing.")
+    most = sum(count for sizes, count in known.counts.items() if len(sizes) == MAX_BLOCKS)
+    if most:
+        _notify(f"{most} graphs have {MAX_BLOCKS} communities, the most that are looked for.")
     return replace(data, node_feat=numbers), known

@@ -310,7 +310,8 @@ class GraphGenerator:
             number: how many.
             sizes: number of nodes of each graph; drawn from the training graphs' if not given.
             communities: numbers of nodes of the communities of each graph, for models that are told
-                them; those of training graphs with as many nodes if not given.
+                them; those of training graphs with as many nodes if not given. Nodes come one
+                community after the other, and their attribute "community" holds its number.
             seed: same seed, same graphs. Without it, each call gives new graphs, and the sequence
                 of calls is fixed by the generator's own seed.
             sampling: settings instead of the generator's, or a dictionary of those that differ;

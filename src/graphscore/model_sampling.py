@@ -20,10 +20,13 @@ from graphscore.sampling import (
     LangevinSettings,
     Wanted,
     chunks_of_similar_size,
+    numbered,
     numbers_of,
     quantise,
 )
 
+COMMUNITY = "community"
+"""Attribute of nodes that holds the number of their community, where the network was told it."""
 PAIRS_PER_CHUNK = {"cpu": 100_000, "cuda": 4_000_000, "mps": 1_000_000}
 """Pairs of nodes sampled at a time: enough to keep the device busy, and fitting its memory."""
 
@@ -98,6 +101,11 @@ def sample_graphs(
             adj = quantise(result.adj, node_mask, sampling.threshold)
             made = GraphBatch(adj, node_mask).to("cpu").to_networkx()
             graphs |= dict(zip(chunk.tolist(), made))
+    if communities is not None:
+        for index, sizes_of_one in enumerate(communities):
+            nx.set_node_attributes(
+                graphs[index], dict(enumerate(numbered(sizes_of_one))), COMMUNITY
+            )
     return [graphs[index] for index in range(len(sizes))]
 
 

@@ -256,6 +256,12 @@ def test_communities_are_found_told_and_asked_for(place, call):
     sampled = call("sample", "told", *few, "--communities", "6,7,5", "--json")
     assert json.loads(sampled.out)["communities"] == [6, 7, 5]
     assert {len(graph) for graph in read_graphs(place / "told/samples.g6")} == {18}
+    as_graphml = ("-o", "told.graphml", "--steps", 4, "-n", 1, "--communities", "3,2")
+    assert call("sample", "told", *as_graphml).code == 0
+    (graph,) = read_graphs(place / "told.graphml")
+    assert list(dict(graph.nodes("community")).values()) == [0, 0, 0, 1, 1]
+    huge = call("sample", "told", "--nodes", 10**30)
+    assert (huge.code, "too many pairs" in huge.err) == (2, True)
     # With --resume the run knows by itself.
     assert call("train", "blocks.g6", "--out", "told", "--resume", "--steps", 3).code == 0
 
@@ -266,7 +272,7 @@ def test_communities_are_found_told_and_asked_for(place, call):
         (("sample", "run", "--communities", "8,8"), ["not told communities", "--communities"]),
         *(
             (("sample", "run", f"--communities={wrong}"), [repr(wrong), "20,25,31"])
-            for wrong in ("8,x", "8,,8", "", "8,0", "-5,10", "1.5", "1e9", "8 8")
+            for wrong in ("8,x", "8,,8", "", "8,0", "-5,10", "1.5", "1e9", "8 8", "9" * 5000)
         ),
         (("sample", "run", "--communities", "8,8", "--nodes", 16), ["--nodes", "leave"]),
         (("train", "graphs.g6", "-o", "new", "--network", "gin", "--communities"), ["denoiser"]),

@@ -103,3 +103,12 @@ def test_drawing_leaves_graphs_and_global_random_state_alone(tmp_path):
     draw_comparison({"one": [graph]}, tmp_path / "x.png", rows=1, columns=1)
     assert (random.getstate(), np.random.get_state()[1].tolist()) == states  # noqa: NPY002
     assert nx.utils.graphs_equal(graph, nx.path_graph(4))
+
+
+def test_communities_that_nodes_know_are_shown():
+    """In order of first appearance, whatever they are called; found where a node knows none."""
+    graph = nx.path_graph(4)
+    nx.set_node_attributes(graph, {0: "b", 1: "a", 2: "b", 3: "a"}, "community")
+    assert communities(graph) == {0: 0, 1: 1, 2: 0, 3: 1}
+    del graph.nodes[3]["community"]
+    assert communities(graph)[0] == communities(graph)[1]

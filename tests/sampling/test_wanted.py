@@ -66,15 +66,50 @@ def test_large_sizes_of_small_types_add_up():
         [(8,), (float("inf"),)],
         [(8,), ((8,),)],
         "8,8",
+        5,
+        True,
+        [(8,), iter([3.9, 4.2])],
+        [(8,), iter([0, 5])],
+        [(8,), iter([-3, 10])],
+        [(8,), map(str.strip, ["3", "4"])],
+        (sizes for sizes in [(3, 4)]),
     ],
-    ids=str,
 )
 def test_communities_that_make_no_sense(wrong):
     with pytest.raises(SettingsError, match=r"those of 2 graphs, each as whole numbers"):
         wanted(2, communities=wrong)
 
 
-@pytest.mark.parametrize("wrong", [[3], [3, 0], [3, 2.5], [3, None], [3, "4"], [3, float("nan")]])
+def test_messages_show_the_first_that_is_wrong_and_not_all_of_it():
+    given = [(3, 4)] * 50 + [(3, 0)]
+    with pytest.raises(SettingsError, match=r"such as \[\(20, 25\), .*got \(3, 0\)\.$"):
+        wanted(51, communities=given)
+    with pytest.raises(SettingsError) as refused:
+        wanted(1000, sizes=[0] * 1000)
+    assert len(str(refused.value)) < 150
+
+
+@pytest.mark.parametrize("nodes", [100_001, 10**30])
+def test_more_nodes_than_any_memory_holds(nodes):
+    for how in ({"sizes": [nodes]}, {"communities": [(nodes, 4)]}):
+        with pytest.raises(SettingsError, match=r"more than 100000 has too many pairs"):
+            wanted(1, **how)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [3],
+        [3, 0],
+        [3, 2.5],
+        [3, None],
+        [3, "4"],
+        [3, float("nan")],
+        5,
+        iter([3.9, 2]),
+        iter([-3, 2]),
+    ],
+)
 def test_sizes_that_make_no_sense(wrong):
     with pytest.raises(SettingsError, match=r"2 numbers of nodes, whole and at least 1"):
         wanted(2, sizes=wrong)

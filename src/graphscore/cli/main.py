@@ -54,7 +54,8 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
             raise
         _fail(
             "the device is out of memory. Use a smaller --batch-size for training, smaller --nodes "
-            "for sampling, drop the largest graphs, or use a device with more memory."
+            "or --communities for sampling, drop the largest graphs, or use a device with more "
+            "memory."
         )
     except BrokenPipeError:
         # The reader went away (for instance `| head`); nothing is left to say to it.

@@ -164,7 +164,8 @@ def _sizes_of(communities: str) -> list[int]:
     from graphscore.errors import SettingsError
 
     sizes = communities.split(",")
-    if not all(size.strip().isdecimal() and int(size) for size in sizes):
+    # More digits than any number of nodes has are not even read.
+    if not all(s.strip().isdecimal() and len(s) < 20 and int(s) for s in sizes):
         raise SettingsError(
             f"--communities {communities!r}: give numbers of nodes of at least 1 with commas "
             "between them, such as 20,25,31."

@@ -3,6 +3,7 @@
 from graphscore.sampling.communities import (
     CommunityDistribution,
     CommunitySizes,
+    numbered,
     numbers_of,
 )
 from graphscore.sampling.denoising import denoise_by_score, noisy_start, started_at
@@ -44,6 +45,7 @@ __all__ = [
     "langevin_grid",
     "log_density_difference",
     "noisy_start",
+    "numbered",
     "numbers_of",
     "quantise",
     "renoise",

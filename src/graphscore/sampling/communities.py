@@ -101,6 +101,15 @@ def scaled(partition: CommunitySizes, nodes: int) -> CommunitySizes:
     return tuple(size for size in sizes if size)
 
 
+def numbered(sizes: CommunitySizes) -> list[int]:
+    """Return the number of every node's community, one community after the other.
+
+    >>> numbered((2, 1))
+    [0, 0, 1]
+    """
+    return list(chain.from_iterable([number] * size for number, size in enumerate(sizes)))
+
+
 def numbers_of(partitions: Sequence[CommunitySizes], nodes: int) -> Tensor:
     """Return the number of every node's community as a feature (B,nodes,1), zero on padding.
 
@@ -109,6 +118,5 @@ def numbers_of(partitions: Sequence[CommunitySizes], nodes: int) -> Tensor:
     """
     numbers = torch.zeros(len(partitions), nodes, 1)
     for row, sizes in zip(numbers, partitions):
-        known = list(chain.from_iterable([number] * size for number, size in enumerate(sizes)))
-        row[: len(known), 0] = torch.tensor(known)
+        row[: sum(sizes), 0] = torch.tensor(numbered(sizes))
     return numbers

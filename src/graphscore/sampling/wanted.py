@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,6 +12,11 @@ from torch import Tensor
 from graphscore.errors import SettingsError
 from graphscore.sampling.communities import CommunityDistribution, CommunitySizes
 from graphscore.sampling.sizes import SizeDistribution
+
+MOST_NODES = 100_000
+"""Nodes of a graph whose pairs alone, one number each, take 40 GB."""
+LONGEST = 60
+"""Characters of what was asked for that a message repeats."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +68,15 @@ def wanted_graphs(
             )
         if sizes is not None:
             raise SettingsError("communities say how many nodes there are; leave out sizes.")
-        given = [_whole_numbers(of_graph) for of_graph in communities]
-        if len(given) != number or not all(given):
+        given = _listed(communities)
+        asked = [tuple(_whole_numbers(of_graph)) for of_graph in given]
+        if len(asked) != number or not all(asked):
+            wrong = next((of for of, fine in zip(given, asked) if not fine), communities)
             raise SettingsError(
                 f"communities must be those of {number} graphs, each as whole numbers of nodes of "
-                f"at least 1, got {list(communities)[:10]}."
+                f"at least 1, such as {[(20, 25)] * min(number, 2)}; got {_short(wrong)}."
             )
-        asked = [tuple(of_graph) for of_graph in given]
-        return Wanted(torch.tensor([sum(of_graph) for of_graph in asked]), asked)
+        return Wanted(_checked([sum(of_graph) for of_graph in asked]), asked)
     if sizes is None:
         nodes = known_sizes.draw(number, generator=random("sizes"))
     else:
@@ -77,19 +84,42 @@ def wanted_graphs(
         if len(whole) != number:
             raise SettingsError(
                 f"sizes must be {number} numbers of nodes, whole and at least 1, "
-                f"got {list(sizes)[:10]}."
+                f"got {_short(sizes)}."
             )
-        nodes = torch.tensor(whole)
+        nodes = _checked(whole)
     if known_communities is None:
         return Wanted(nodes, None)
     return Wanted(nodes, known_communities.draw(nodes, generator=random("communities")))
 
 
-def _whole_numbers(values: Iterable[int]) -> list[int]:
-    """Return values that are whole and at least 1; none if one is not."""
+def _checked(nodes: list[int]) -> Tensor:
+    if max(nodes) > MOST_NODES:
+        raise SettingsError(
+            f"{max(nodes)} nodes are asked for, but a graph of more than {MOST_NODES} has too many "
+            "pairs for any memory. Ask for fewer."
+        )
+    return torch.tensor(nodes)
+
+
+def _listed(values: Any) -> list[Any]:
+    """Return values once and for all, since some can be gone through only once; none of others."""
     try:
-        whole = [int(value) for value in values]
-        fine = all(number == value and number >= 1 for number, value in zip(whole, values))
+        return list(values)
+    except TypeError:
+        return []
+
+
+def _whole_numbers(values: Any) -> list[int]:
+    """Return values that are whole and at least 1; none if one is not."""
+    given = _listed(values)
+    try:
+        whole = [int(value) for value in given]
+        fine = all(number == value and number >= 1 for number, value in zip(whole, given))
     except (TypeError, ValueError, OverflowError):  # no numbers, or not finite
         return []
     return whole if fine else []
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
