@@ -173,7 +173,7 @@ def test_communities_that_say_nothing_or_are_as_many_as_can_be_are_noticed():
     with pytest.warns(GraphscoreNotice, match="no graph has more than one community"):
         with_communities(GraphBatch.from_networkx(paths), paths)
     cliques = [nx.disjoint_union_all([nx.complete_graph(9)] * 8)]
-    with pytest.warns(GraphscoreNotice, match="1 graphs have 8 communities, the most"):
+    with pytest.warns(GraphscoreNotice, match="8 communities, the most that are looked for: 1"):
         with_communities(GraphBatch.from_networkx(cliques), cliques)
 
 

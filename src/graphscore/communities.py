@@ -57,5 +57,5 @@ def with_communities(
         _notify("no graph has more than one community, so that telling them changes nothing.")
     most = sum(count for sizes, count in known.counts.items() if len(sizes) == MAX_BLOCKS)
     if most:
-        _notify(f"{most} graphs have {MAX_BLOCKS} communities, the most that are looked for.")
+        _notify(f"graphs with {MAX_BLOCKS} communities, the most that are looked for: {most}.")
     return replace(data, node_feat=numbers), known
