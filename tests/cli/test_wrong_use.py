@@ -60,7 +60,7 @@ RESUME = ["train", "graphs.g6", "--out", "run", "--resume"]
         pytest.param([*SAMPLE, "--nodes", "0"], ["--nodes 0", "at least 1"], id="nodes"),
         pytest.param(
             [*SAMPLE, "-n", "1", "--nodes", "10000000"],
-            ["out of memory", "--nodes"],
+            ["10000000 nodes", "too many pairs"],
             id="more nodes than fit in any memory",
         ),
         pytest.param(
@@ -137,6 +137,13 @@ RESUME = ["train", "graphs.g6", "--out", "run", "--resume"]
 )
 def test_wrong_arguments(refused, arguments, words):
     refused(arguments, *words)
+
+
+def test_memory_that_does_not_suffice(refused, monkeypatch):
+    """Ten million nodes, if they were not refused before anything is allocated."""
+    monkeypatch.setattr("graphscore.sampling.wanted.MOST_NODES", 10**9)
+    arguments = [*SAMPLE, "-n", "1", "--nodes", "10000000"]
+    refused(arguments, "out of memory", "--nodes", "--communities")
 
 
 @pytest.mark.parametrize(
