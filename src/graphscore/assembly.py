@@ -22,12 +22,7 @@ LEVELS = 8
 Network = EDPGNN | LogOddsNetwork
 
 
-def make_network(
-    settings: RunSettings,
-    *,
-    density: Density,
-    generator: torch.Generator,
-) -> Network:
+def make_network(settings: RunSettings, *, density: Density, generator: torch.Generator) -> Network:
     """Return the network of a run with initial weights.
 
     Args:

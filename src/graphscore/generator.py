@@ -23,7 +23,6 @@ from graphscore.metrics import EvaluationResult, evaluate
 from graphscore.model_sampling import sample_graphs
 from graphscore.networks import (
     CommunityDensity,
-    Density,
     EdgeDensity,
     GuidanceSettings,
     GuidedNetwork,
@@ -185,11 +184,10 @@ class GraphGenerator:
             check_continues(folder.path, document, self.settings, origin)
         elif folder is not None:
             folder.check_new()
-        density: Density = EdgeDensity.of(data)
         communities = None
         if self.settings.tells_communities:
             data, communities = with_communities(data, clean, show_progress=self.show_progress)
-            density = CommunityDensity.of(data)
+        density = EdgeDensity.of(data) if communities is None else CommunityDensity.of(data)
         network = initial_network(self.settings, density)
         trainer = choose_trainer(
             network,

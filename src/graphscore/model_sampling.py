@@ -12,7 +12,7 @@ from torch import Tensor
 from graphscore.acceleration import Accelerate, choose_sampler, sample_denoiser
 from graphscore.assembly import Network
 from graphscore.config import RunSettings, SamplingSettings
-from graphscore.graphs import GraphBatch, node_mask_of_sizes
+from graphscore.graphs import COMMUNITY, GraphBatch, node_mask_of_sizes
 from graphscore.networks import LogOddsNetwork, ToldNetwork
 from graphscore.noise import NoiseSettings, ladder
 from graphscore.progress import progress
@@ -25,8 +25,6 @@ from graphscore.sampling import (
     quantise,
 )
 
-COMMUNITY = "community"
-"""Attribute of nodes that holds the number of their community, where the network was told it."""
 PAIRS_PER_CHUNK = {"cpu": 100_000, "cuda": 4_000_000, "mps": 1_000_000}
 """Pairs of nodes sampled at a time: enough to keep the device busy, and fitting its memory."""
 

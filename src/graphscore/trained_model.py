@@ -17,12 +17,7 @@ from graphscore.assembly import Network, make_network
 from graphscore.config import GuideSettings, RunSettings, changed_settings
 from graphscore.errors import CheckpointError, SettingsError
 from graphscore.graphs import GraphBatch
-from graphscore.networks import (
-    Density,
-    GuidanceSettings,
-    GuidedNetwork,
-    LogOddsNetwork,
-)
+from graphscore.networks import Density, GuidanceSettings, GuidedNetwork, LogOddsNetwork
 from graphscore.sampling import CommunityDistribution, SizeDistribution
 from graphscore.seeding import torch_generator
 from graphscore.training.checkpoint import read_checkpoint

@@ -2,9 +2,10 @@
 
 from graphscore.graphs.batch import GraphBatch, node_mask_of_sizes, pair_mask
 from graphscore.graphs.files import read_graphs, write_graphs
-from graphscore.graphs.validation import GraphList, Repairs, prepare_graphs
+from graphscore.graphs.validation import COMMUNITY, GraphList, Repairs, prepare_graphs
 
 __all__ = [
+    "COMMUNITY",
     "GraphBatch",
     "GraphList",
     "Repairs",

@@ -19,6 +19,8 @@ from graphscore.graphs.batch import GraphBatch
 
 FEATURE = "x"
 """Node attribute under which a node's feature vector travels."""
+COMMUNITY = "community"
+"""Node attribute that tells the community of a node."""
 
 
 @dataclass(frozen=True)

@@ -55,13 +55,13 @@ class EdgeDensity:
     def of(batch: GraphBatch, among: Tensor | None = None) -> EdgeDensity:
         """Return the density of graphs by logistic regression over all of their pairs.
 
-        Args:
-            batch: the graphs.
-            among: (B,N,N) bool, the pairs that count; all if not given.
-
         Half an edge and half a missing one are added, so that graphs without edges, or with all, do
         not make certain what was only seen. The slope is thought to be 0, give or take 1, before
         anything is seen, so that a few graphs of nearly the same size do not make a steep one.
+
+        Args:
+            batch: the graphs.
+            among: (B,N,N) bool, the pairs that count; all if not given.
 
         >>> import torch
         >>> empty = GraphBatch(torch.zeros(1, 4, 4), torch.ones(1, 4, dtype=torch.bool))

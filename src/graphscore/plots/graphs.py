@@ -13,6 +13,7 @@ import numpy as np
 
 from graphscore.atomic import check_place
 from graphscore.errors import OutputError
+from graphscore.graphs import COMMUNITY
 from graphscore.plots.figure import new_figure, write_figure
 
 PALETTE = ("#2a6f97", "#e07a5f", "#81b29a", "#f2cc8f", "#6d597a", "#b56576", "#355070", "#bc6c25")
@@ -39,7 +40,7 @@ def communities(graph: nx.Graph[Any]) -> dict[Any, int]:
 
     Otherwise they are found by greedy modularity, the largest first.
     """
-    told = nx.get_node_attributes(graph, "community")
+    told = nx.get_node_attributes(graph, COMMUNITY)
     if len(told) == len(graph):
         number_of = {value: number for number, value in enumerate(dict.fromkeys(told.values()))}
         return {node: number_of[value] for node, value in told.items()}
