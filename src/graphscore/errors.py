@@ -1,4 +1,4 @@
-"""Every exception and notice a user can meet.
+"""Every exception and warning a user can meet.
 
 Each message says what happened, where, what was expected and what to do. The command line prints
 the message of any `GraphscoreError` and exits with code 2; anything else is a bug.
@@ -33,7 +33,7 @@ class TrainingError(GraphscoreError):
     """Training that cannot go on, for instance because the loss is not finite."""
 
 
-class GraphscoreNotice(UserWarning):
+class GraphscoreWarning(UserWarning):
     """Something was done in another way than usual; nothing is wrong, and nothing has to be done.
 
     Given with `warnings.warn`; the command line shows it as one line.

@@ -1,58 +1,43 @@
-"""GraphGenerator: learn from graphs, make new ones, judge them, keep the model."""
+"""GraphGenerator: learn from graphs, generate new ones, evaluate them, keep the model."""
 
 from __future__ import annotations
 
 import os
-import sys
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 import networkx as nx
+from torch import nn
 
 from graphscore.acceleration import Accelerate, choose_trainer, resolve_accelerate
-from graphscore.assembly import Network, make_objective
-from graphscore.communities import with_communities
-from graphscore.config import NetworkSettings, RunSettings, SamplingSettings
-from graphscore.device import describe_device, resolve_device
+from graphscore.artifacts import (
+    Artifact,
+    RunFolder,
+    check_continues,
+    describe_graphs,
+    pretrained_folder,
+)
+from graphscore.artifacts.run import TrainingRun
+from graphscore.config import RunSettings
+from graphscore.device import resolve_device
+from graphscore.diffusion import GuidanceSettings
+from graphscore.diffusion.selection import WEIGHTS, Selection, select
 from graphscore.errors import GraphscoreError, OutputError, SettingsError
 from graphscore.graphs import GraphBatch, prepare_graphs
 from graphscore.metrics import EvaluationResult, evaluate
-from graphscore.model_sampling import sample_graphs
-from graphscore.networks import (
-    CommunityDensity,
-    EdgeDensity,
-    GuidanceSettings,
-    GuidedNetwork,
-)
-from graphscore.noise import NoiseSettings
-from graphscore.pretrained import pretrained_folder
-from graphscore.progress import progress
-from graphscore.recommendation import suited
-from graphscore.sampling import (
-    WEIGHTS,
+from graphscore.models import (
     CommunityDistribution,
-    Selection,
+    SamplingRun,
     SizeDistribution,
-    grid,
-    select,
-    wanted_graphs,
+    resolve_request,
+    resolve_settings,
 )
+from graphscore.models.defaults import KINDS, check_settings
+from graphscore.models.diffusion import guided_model
 from graphscore.seeding import torch_generator
-from graphscore.trained_model import (
-    TrainedModel,
-    check_continues,
-    guided_model,
-    initial_network,
-    origin_of,
-    read_model,
-    reweighted,
-)
-from graphscore.training import DenoisingSettings, Trainer, TrainingRecord, TrainingSettings
-from graphscore.training.checkpoint import write_checkpoint
-from graphscore.training.run_folder import LOG, RunFolder
+from graphscore.training import TrainingRecord
 
 Graphs = Iterable[Any] | GraphBatch
 
@@ -61,14 +46,15 @@ class GraphGenerator:
     """Learns a distribution of graphs from examples and generates new ones.
 
     Args:
+        model: name of the model: "denoiser" if not given, "edp-gnn", "edp-gnn-released", "gin" or
+            "erdos-renyi".
         seed: fixes initial weights, training and sampling.
-        noise, denoising, network, training, sampling: settings of the parts, as settings objects
-            or as dictionaries of the values that differ from the defaults. Without a network it is
-            a denoiser whose size, training and sampler suit the graphs; a name such as "edp-gnn"
-            takes that one.
         device: "auto" (CUDA, else Apple, else CPU), or a torch device name.
         accelerate: "auto" takes the fastest path that works on the device, "off" the plain one.
         show_progress: show training and sampling on standard error.
+        sections: settings of the model by section (network, noise, training, sampling, ...), each
+            a settings object, or a dictionary of the values that differ from the defaults. Unset
+            ones are chosen from the size of the graphs.
 
     Raises:
         SettingsError: a setting is unknown or out of range, or the device is missing.
@@ -77,7 +63,7 @@ class GraphGenerator:
         >>> import networkx as nx
         >>> graphs = [nx.cycle_graph(n) for n in (4, 5, 6)]
         >>> generator = GraphGenerator(
-        ...     training={"steps": 2}, sampling={"steps_per_level": 1}, show_progress=False
+        ...     training={"steps": 2}, sampling={"steps": 4}, show_progress=False
         ... )
         >>> new = generator.fit(graphs).sample(5)
         >>> len(new), {graph.number_of_nodes() for graph in new} <= {4, 5, 6}
@@ -86,45 +72,22 @@ class GraphGenerator:
 
     def __init__(
         self,
+        model: str | None = None,
         *,
         seed: int = 0,
-        noise: NoiseSettings | Mapping[str, Any] | None = None,
-        denoising: DenoisingSettings | Mapping[str, Any] | None = None,
-        network: NetworkSettings | Mapping[str, Any] | str | None = None,
-        training: TrainingSettings | Mapping[str, Any] | None = None,
-        sampling: SamplingSettings | Mapping[str, Any] | None = None,
         device: str = "auto",
         accelerate: Accelerate = "auto",
         show_progress: bool = True,
+        **sections: Any,
     ) -> None:
-        parts = {
-            "noise": noise,
-            "denoising": denoising,
-            "network": network,
-            "training": training,
-            "sampling": sampling,
-        }
-        given = {name: part for name, part in parts.items() if part is not None}
-        self.settings = self._given = RunSettings(seed=seed, **given)
+        given = {name: value for name, value in sections.items() if value is not None}
+        self._given = {**({} if model is None else {"model": model}), "seed": seed, **given}
         self.device = resolve_device(device)
+        check_settings(self._given, on_cpu=self.device.type == "cpu")
         self.accelerate = resolve_accelerate(accelerate)
         self.show_progress = show_progress
-        self._model: TrainedModel | None = None
+        self._artifact: Artifact | None = None
         self._draws = 0
-
-    @classmethod
-    def from_settings(
-        cls,
-        settings: RunSettings,
-        *,
-        device: str = "auto",
-        accelerate: Accelerate = "auto",
-        show_progress: bool = True,
-    ) -> Self:
-        """Make a generator from the settings of a run."""
-        made = cls(device=device, accelerate=accelerate, show_progress=show_progress)
-        made.settings = made._given = settings
-        return made
 
     # ------------------------------------------------------------------ training
 
@@ -159,138 +122,95 @@ class GraphGenerator:
             OutputError, CheckpointError: the run folder is taken, missing or damaged.
             TrainingError: the loss is not finite; the last checkpoint is kept.
         """
-        if self._given.guide is not None:
-            raise SettingsError(
-                "a guided model is put together from two trained ones and not trained itself. "
-                "Leave out the guide, train both, and use guided_by or `graphscore guide`."
-            )
         clean = prepare_graphs(graphs, source=source)
         data = GraphBatch.from_networkx(clean)
-        # From what was given, and not from what suited the graphs of an earlier call.
-        self.settings = suited(self._given, data, on_cpu=self.device.type == "cpu")
-        if self.settings.network.node_feat_dim:
-            raise SettingsError(
-                "GraphGenerator models structure only, but network.node_feat_dim is "
-                f"{self.settings.network.node_feat_dim}. Set it to 0, or train with "
-                "graphscore.training.Trainer on a GraphBatch with node features."
-            )
-        origin = origin_of(data, source)
+        on_cpu = self.device.type == "cpu"
+        settings = resolve_settings(self._given, nodes=data.max_nodes, on_cpu=on_cpu)
+        described = describe_graphs(data, source)
         folder = None if run is None else RunFolder(run)
+        stored = None
         # Before anything that takes long.
         if resume:
             if folder is None:
                 raise SettingsError("resume needs the folder of the run: fit(..., run=FOLDER).")
-            document, tensors = folder.read()
-            check_continues(folder.path, document, self.settings, origin)
+            stored = folder.read()
+            check_continues(folder.path, stored[0], settings, described)
         elif folder is not None:
             folder.check_new()
-        communities = None
-        if self.settings.tells_communities:
-            data, communities = with_communities(data, clean, show_progress=self.show_progress)
-        density = EdgeDensity.of(data) if communities is None else CommunityDensity.of(data)
-        network = initial_network(self.settings, density)
+        model, data = KINDS[settings.model].from_graphs(
+            settings, clean, data, show_progress=self.show_progress
+        )
+        artifact = Artifact(model, described, graphs=list(clean))
+        if model.network is None or model.objective is None:
+            TrainingRun(artifact, None, folder, self.device).start(stored)
+            self._artifact = artifact
+            return self
         trainer = choose_trainer(
-            network,
+            model.network,
             data,
-            make_objective(self.settings),
-            self.settings.training,
-            seed=self.settings.seed,
+            model.objective,
+            settings.training,  # type: ignore[attr-defined]
+            seed=settings.seed,
             device=self.device,
             accelerate=self.accelerate,
         )
-        sizes = SizeDistribution.of(data.sizes.tolist())
-
-        def model() -> TrainedModel:
-            return TrainedModel(
-                network, sizes, origin, trainer.step, trainer.seconds, communities, list(clean)
+        record = TrainingRun(artifact, trainer, folder, self.device)
+        record.start(stored)
+        with record.shown(checkpoint_seconds, on_record, enabled=self.show_progress) as report:
+            trainer.run(
+                on_record=report,
+                should_stop=lambda: (
+                    should_stop() or (stop_at is not None and trainer.step >= stop_at)
+                ),
             )
-
-        if resume and folder is not None:
-            trainer.restore(tensors, step=document["step"], seconds=document["seconds"])
-            folder.resume(document["step"], self.settings.model_dump(mode="json"))
-        elif folder is not None:
-            folder.start(self.settings.model_dump(mode="json"))
-
-        def checkpoint() -> None:
-            if folder is not None:
-                document = model().document(self.settings, self.device)
-                folder.checkpoint(trainer.step, document, trainer.state())
-
-        # At once, so that a run can be resumed from the start, with the settings it has now.
-        checkpoint()
-
-        def stop() -> bool:
-            return should_stop() or (stop_at is not None and trainer.step >= stop_at)
-
-        self._run(trainer, folder, checkpoint, checkpoint_seconds, on_record, stop)
-        network.load_state_dict(trainer.average.state_dict())
-        network.eval()
-        self._model = model()
+        record.checkpoint()
+        model.network.load_state_dict(trainer.average.state_dict())
+        model.network.eval()
+        self._artifact = record.artifact()
         return self
 
-    def _tell(self, message: str) -> None:
-        if self.show_progress:
-            print(message, file=sys.stderr, flush=True)
+    # ------------------------------------------------------------------ what there is
 
-    def _run(
-        self,
-        trainer: Trainer,
-        folder: RunFolder | None,
-        checkpoint: Callable[[], None],
-        checkpoint_seconds: float,
-        on_record: Callable[[TrainingRecord], None] | None,
-        should_stop: Callable[[], bool],
-    ) -> None:
-        steps = self.settings.training.steps
-        self._tell(f"training on {describe_device(self.device)}, {trainer.path} path")
-        written = time.monotonic()
-        with progress("training", steps, enabled=self.show_progress) as update:
-            update(trainer.step, "")
-
-            def record_step(record: TrainingRecord) -> None:
-                nonlocal written
-                update(record.step, f"loss {record.loss:.2f} ({record.per_pair:.3f} per pair)")
-                if folder is not None:
-                    folder.append(record.to_dict())
-                if time.monotonic() - written >= checkpoint_seconds:
-                    checkpoint()
-                    written = time.monotonic()
-                if on_record is not None:
-                    on_record(record)
-
-            trainer.run(on_record=record_step, should_stop=should_stop)
-        checkpoint()
-
-    # ------------------------------------------------------------------ sampling
-
-    def _trained(self) -> TrainedModel:
-        if self._model is None:
+    def _trained(self) -> Artifact:
+        if self._artifact is None:
             raise GraphscoreError("this generator has not been trained: call fit or load first.")
-        return self._model
+        return self._artifact
 
     @property
-    def network(self) -> Network:
-        """The trained score network (averaged weights), in evaluation mode.
+    def settings(self) -> RunSettings:
+        """Complete settings of the model; before training, those for the smallest graphs."""
+        if self._artifact is not None:
+            return self._artifact.model.settings
+        return resolve_settings(self._given, nodes=1, on_cpu=self.device.type == "cpu")
+
+    @property
+    def network(self) -> nn.Module:
+        """The trained network (averaged weights), in evaluation mode.
 
         Raises:
-            GraphscoreError: there is none yet.
+            GraphscoreError: there is none (yet).
         """
-        return self._trained().network
+        network = self._trained().model.network
+        if network is None:
+            raise GraphscoreError(f"the model {self.settings.model!r} has no network.")
+        return network
 
     @property
     def sizes(self) -> SizeDistribution:
         """Numbers of nodes of the training graphs."""
-        return self._trained().sizes
+        return self._trained().model.sizes
 
     @property
     def communities(self) -> CommunityDistribution | None:
-        """Sizes of communities in the training graphs, if the network is told them."""
-        return self._trained().communities
+        """Sizes of communities in the training graphs, if the model is conditioned on them."""
+        return self._trained().model.communities
 
     @property
     def step(self) -> int:
         """Optimiser steps that the model was trained for; 0 before training."""
-        return 0 if self._model is None else self._model.step
+        return 0 if self._artifact is None else self._artifact.step
+
+    # ------------------------------------------------------------------ sampling
 
     def sample(
         self,
@@ -299,7 +219,7 @@ class GraphGenerator:
         sizes: Sequence[int] | None = None,
         communities: Sequence[Sequence[int]] | None = None,
         seed: int | None = None,
-        sampling: SamplingSettings | Mapping[str, Any] | None = None,
+        sampling: Any = None,
         guidance: float | None = None,
     ) -> list[nx.Graph[Any]]:
         """Generate graphs.
@@ -307,75 +227,36 @@ class GraphGenerator:
         Args:
             number: how many.
             sizes: number of nodes of each graph; drawn from the training graphs' if not given.
-            communities: numbers of nodes of the communities of each graph, for models that are told
-                them; those of training graphs with as many nodes if not given. Nodes come one
-                community after the other, and their attribute "community" holds its number.
+            communities: numbers of nodes of the communities of each graph, for models that are
+                conditioned on them; those of training graphs with as many nodes if not given. Nodes
+                come one community after the other, and their attribute "community" holds its
+                number.
             seed: same seed, same graphs. Without it, each call gives new graphs, and the sequence
                 of calls is fixed by the generator's own seed.
-            sampling: settings instead of the generator's, or a dictionary of those that differ;
-                with "sampler" in it, those of that sampler.
-            guidance: weight of the model's guide instead of the one it was given; 0 for none.
+            sampling: settings of a sampler, or a dictionary of those that differ from the model's;
+                with another "kind" in it, from that sampler's own defaults.
+            guidance: weight of the model's guide model; 0 for none.
 
         Raises:
-            SettingsError: `number`, `sizes` or `communities` make no sense, or there is no guide.
+            SettingsError: `number`, `sizes` or `communities` make no sense, a setting is unknown,
+                or there is no guide model.
             GraphscoreError: not trained yet, or the step size is too large for the model.
         """
-        model = self._trained()
+        model = self._trained().model.with_options(sampling=sampling, guidance=guidance)
         if seed is None:
             random = partial(torch_generator, self.settings.seed, "sampling", self._draws + 1)
         else:
             random = partial(torch_generator, seed, "sampling")
-        wanted = wanted_graphs(
+        request = resolve_request(
             number, sizes, communities, model.sizes, model.communities, random=random
         )
         if seed is None:
-            # Only now, so that what is refused does not change what comes next.
+            # Only now, so that a refused call does not change the next ones.
             self._draws += 1
-        return sample_graphs(
-            self._weighted(guidance),
-            wanted,
-            self.sampler_settings(sampling),
-            self.settings,
-            random=partial(random, device=self.device),
-            device=self.device,
-            accelerate=self.accelerate,
-            show_progress=self.show_progress,
+        run = SamplingRun(
+            partial(random, device=self.device), self.device, self.accelerate, self.show_progress
         )
-
-    def sampler_settings(
-        self, changes: SamplingSettings | Mapping[str, Any] | None = None
-    ) -> SamplingSettings:
-        """Return the settings that `sample` would use.
-
-        Args:
-            changes: as for `sample`.
-
-        Raises:
-            SettingsError: a setting is unknown, or the network cannot serve that sampler.
-        """
-        usual = self.settings.sampling
-        if changes is None:
-            return usual
-        if isinstance(changes, Mapping) and changes.get("sampler", usual.sampler) == usual.sampler:
-            changes = {**usual.model_dump(), **changes}
-        changed: RunSettings = self.settings.replaced(sampling=changes)
-        return changed.sampling
-
-    def _weighted(self, weight: float | None) -> Network:
-        """The network with its guide's weight, or with another one."""
-        network = self.network
-        if isinstance(network, GuidedNetwork):
-            try:
-                return network.with_weight(network.guidance.weight if weight is None else weight)
-            except SettingsError as error:
-                # The settings call it weight, who samples calls it guidance.
-                raise SettingsError(f"guidance: {error}") from None
-        if weight is not None:
-            raise SettingsError(
-                "this model has no guide, so guidance has no meaning. Give it one with guided_by "
-                "or `graphscore guide`."
-            )
-        return network
+        return model.sample(request, run)
 
     def guided_by(
         self,
@@ -385,62 +266,58 @@ class GraphGenerator:
         sigma_min: float | None = None,
         sigma_max: float | None = None,
     ) -> Self:
-        """Return a generator that goes beyond this one, away from what a weaker one would say.
+        """Return a generator steered away from the mistakes of a weaker one (autoguidance).
 
         Samples come nearer to what all training graphs have in common, at the cost of variety,
-        and every network call takes one of the guide's too. See `networks.GuidedNetwork`.
+        and every network call takes one of the guide's too. See `diffusion.GuidedPosterior`.
 
         Args:
             guide: trained on the same graphs, with a smaller network or for a shorter time.
-            weight: how far beyond; 0 is without guidance.
-            sigma_min, sigma_max: noise levels between which the guide is asked; all if not given.
+            weight: how strongly; 0 is without guidance.
+            sigma_min, sigma_max: noise levels between which the guide is used; all if not given.
 
         Raises:
             GraphscoreError: one of the two is not trained yet.
-            SettingsError: the two do not suit each other; the message says why.
+            SettingsError: the two do not fit together; the message says why.
         """
         guidance = GuidanceSettings(weight=weight, sigma_min=sigma_min, sigma_max=sigma_max)
-        own, weaker = ((one.settings, one._trained()) for one in (self, guide))
-        settings, model = guided_model(own, weaker, guidance)
-        made = type(self).from_settings(
-            settings,
-            device=str(self.device),
-            accelerate=self.accelerate,
-            show_progress=self.show_progress,
-        )
-        model.network.to(made.device).eval()
-        made._model = model
-        return made
+        own, weaker = self._trained(), guide._trained()
+        first, second = own.training_graphs, weaker.training_graphs
+        model = guided_model(own.model, weaker.model, guidance)
+        if first.sha256 != second.sha256:
+            raise SettingsError(
+                f"the model was trained on {first.source} ({first.graphs} graphs) and its guide on "
+                f"{second.source} ({second.graphs} graphs). Train both on the same graphs in the "
+                "same order."
+            )
+        return self._of(own.with_model(model, seconds=weaker.seconds))
 
     def select_sampling(
         self,
         validation: Graphs,
         *,
         number: int = 64,
-        candidates: Sequence[SamplingSettings] | None = None,
+        candidates: Sequence[Any] | None = None,
         seed: int = 0,
         run: str | os.PathLike[str] | None = None,
-    ) -> Selection[SamplingSettings]:
+    ) -> Selection[Any]:
         """Choose the sampler's settings by average MMD to validation graphs, and keep the best.
 
         Args:
             validation: graphs to compare with; never test graphs.
             number: graphs sampled for each candidate.
-            candidates: settings to try; if not given, a grid around the usual ones: (epsilon,
-                epsilon_s) of Langevin dynamics; where to start, and the fresh noise of Heun's
-                method or the spacing of re-noising's noise levels.
+            candidates: settings to try; a grid around the model's if not given.
             run: folder of the training run, whose model keeps the choice.
 
         Raises:
             GraphscoreError: not trained yet, or no candidate works.
             CheckpointError: `run` holds no model.
         """
+        artifact = self._trained()
         distance = self._distance_to(validation, number, seed)
-        denoising = self.settings.denoising
-        trained = None if denoising is None else denoising.sigma_range
-        tried = grid(self.settings.sampling, trained) if candidates is None else candidates
+        tried = artifact.model.sampling_variants() if candidates is None else candidates
         selection = select(tried, lambda sampling: distance(sampling=sampling))
-        self.settings = self.settings.replaced(sampling=selection.best)
+        self._artifact = artifact.with_model(artifact.model.with_options(sampling=selection.best))
         if run is not None:
             RunFolder(run).store_settings(self.settings.model_dump(mode="json"))
         return selection
@@ -453,7 +330,7 @@ class GraphGenerator:
         weights: Sequence[float] = WEIGHTS,
         seed: int = 0,
     ) -> Selection[float]:
-        """Choose the weight of the guide by average MMD to validation graphs, and keep the best.
+        """Choose the weight of the guide model by average MMD to validation graphs, and keep it.
 
         Args:
             validation: graphs to compare with; never test graphs.
@@ -462,20 +339,22 @@ class GraphGenerator:
 
         Raises:
             GraphscoreError: not trained yet, or no weight works.
-            SettingsError: there is no guide.
+            SettingsError: there is no guide model.
         """
+        artifact = self._trained()
         distance = self._distance_to(validation, number, seed)
         selection = select(weights, lambda weight: distance(guidance=weight))
-        self.settings, self._model = reweighted(self.settings, self._trained(), selection.best)
+        self._artifact = artifact.with_model(artifact.model.with_options(guidance=selection.best))
         return selection
 
     def _distance_to(self, validation: Graphs, number: int, seed: int) -> Callable[..., float]:
-        """The average MMD to validation graphs of samples that are drawn as the arguments say."""
-        self._trained()
+        """The average MMD to validation graphs of samples drawn with the arguments."""
         if number < 1:
-            raise SettingsError(f"cannot judge {number} samples; ask for at least 1.")
+            raise SettingsError(f"cannot evaluate {number} samples; ask for at least 1.")
         reference = prepare_graphs(validation, source="validation graphs")
-        return lambda **how: evaluate(self.sample(number, seed=seed, **how), reference).average
+        return lambda **options: evaluate(
+            self.sample(number, seed=seed, **options), reference
+        ).average
 
     def evaluate(
         self, reference: Graphs, *, number: int | None = None, seed: int | None = None
@@ -502,14 +381,13 @@ class GraphGenerator:
             GraphscoreError: there is nothing to save yet.
             OutputError: the folder cannot be written.
         """
-        model = self._trained()
-        if (Path(path) / LOG).exists():
+        artifact = self._trained()
+        if RunFolder(path).has_log():
             raise OutputError(
                 f"{path}: is the folder of a run, which holds this model already and needs its "
                 "training state to be resumed. Save to another folder."
             )
-        document = model.document(self.settings, self.device)
-        write_checkpoint(Path(path), model.step, document, model.weights())
+        artifact.write(Path(path), self.device)
 
     @classmethod
     def load(
@@ -525,13 +403,9 @@ class GraphGenerator:
         Raises:
             CheckpointError: missing, truncated, edited, or written by another version.
         """
-        settings, model = read_model(Path(path))
-        made = cls.from_settings(
-            settings, device=device, accelerate=accelerate, show_progress=show_progress
-        )
-        model.network.to(made.device).eval()
-        made._model = model
-        return made
+        artifact = Artifact.read(Path(path))
+        made = cls(device=device, accelerate=accelerate, show_progress=show_progress)
+        return made._of(artifact)
 
     @classmethod
     def from_pretrained(
@@ -542,18 +416,28 @@ class GraphGenerator:
         accelerate: Accelerate = "auto",
         show_progress: bool = True,
     ) -> Self:
-        """Read a trained model that comes with the package.
+        """Read a pretrained model that comes with the package.
 
         Args:
-            name: one of `graphscore.pretrained.list_pretrained()`; `graphscore info NAME` shows
-                its card.
+            name: one of `graphscore.artifacts.list_pretrained()`; `graphscore info NAME` shows its
+                card.
 
         Raises:
             CheckpointError: there is none of that name; the message says which there are.
         """
+        folder = pretrained_folder(name)
         return cls.load(
-            pretrained_folder(name),
-            device=device,
-            accelerate=accelerate,
-            show_progress=show_progress,
+            folder, device=device, accelerate=accelerate, show_progress=show_progress
         )
+
+    def _of(self, artifact: Artifact) -> Self:
+        """Return a generator of a trained model on the device of this one."""
+        settings = artifact.model.settings
+        made = type(self)(
+            device=str(self.device), accelerate=self.accelerate, show_progress=self.show_progress
+        )
+        made._given = settings.model_dump()
+        if artifact.model.network is not None:
+            artifact.model.network.to(self.device).eval()
+        made._artifact = artifact
+        return made

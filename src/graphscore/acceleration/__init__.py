@@ -2,18 +2,10 @@
 
 from graphscore.acceleration.choice import (
     Accelerate,
-    Sampler,
+    SamplerPath,
     choose_sampler,
     choose_trainer,
     resolve_accelerate,
 )
-from graphscore.acceleration.denoising import sample_denoiser
 
-__all__ = [
-    "Accelerate",
-    "Sampler",
-    "choose_sampler",
-    "choose_trainer",
-    "resolve_accelerate",
-    "sample_denoiser",
-]
+__all__ = ["Accelerate", "SamplerPath", "choose_sampler", "choose_trainer", "resolve_accelerate"]

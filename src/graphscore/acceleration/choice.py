@@ -10,19 +10,27 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor, nn
 
-from graphscore.acceleration.captured_langevin import captured_langevin
-from graphscore.acceleration.captured_trainer import CapturedTrainer
+from graphscore.acceleration.denoise import cuda_graph_denoise
 from graphscore.acceleration.fused import fused_langevin, outside_kernel
-from graphscore.acceleration.notices import notify, short
+from graphscore.acceleration.langevin import cuda_graph_langevin
+from graphscore.acceleration.messages import short, warn
+from graphscore.acceleration.trainer import CudaGraphTrainer
+from graphscore.diffusion.likelihood import Prior
+from graphscore.diffusion.posterior import Posterior
+from graphscore.diffusion.samplers import SAMPLERS, OnStep, SamplerSettings, SamplingResult
 from graphscore.errors import GraphscoreError, SettingsError
 from graphscore.graphs.batch import GraphBatch
+from graphscore.graphs.condition import NO_CONDITION, Condition
+from graphscore.graphs.state import GraphState
 from graphscore.networks import EDPGNN
-from graphscore.sampling import LangevinSettings, SamplingResult, annealed_langevin
-from graphscore.sampling.langevin import OnStep
 from graphscore.training import Objective, Trainer, TrainingSettings
 
 Accelerate = Literal["auto", "off"]
 """The one switch: the fastest path that works here, or the plain one that it is compared with."""
+
+WORTH_COMPILING = 2.5e8
+"""Pairs of nodes, over all network calls, from which compiling about saves the time that it takes,
+if not the first time, then the next."""
 
 
 def resolve_accelerate(value: str) -> Accelerate:
@@ -37,93 +45,113 @@ def resolve_accelerate(value: str) -> Accelerate:
 
 
 class Sample(Protocol):
-    """Annealed Langevin dynamics with the score already chosen."""
+    """A sampler with its function already chosen."""
 
     def __call__(
         self,
-        node_mask: Tensor,
-        sigmas: Tensor,
-        settings: LangevinSettings,
+        prior: Prior,
+        noise: Any,
+        settings: Any,
         *,
         generator: torch.Generator,
-        initial: Tensor | None = None,
+        initial: GraphState | None = None,
         on_step: OnStep | None = None,
     ) -> SamplingResult: ...
 
 
 @dataclass(frozen=True)
-class Sampler:
-    """A way to run the sampler.
+class SamplerPath:
+    """A way to run a sampler.
 
     Attributes:
-        path: its name: "plain", "captured" (each step one CUDA graph) or "fused" (many steps one
-            kernel).
+        name: "plain", "cuda-graph" (each step or network call one CUDA graph) or "fused" (many
+            steps one kernel).
         sample: runs it.
     """
 
-    path: str
+    name: str
     sample: Sample
 
 
-def choose_sampler(network: nn.Module, *, nodes: int, accelerate: Accelerate = "auto") -> Sampler:
-    """Return the fastest sampler for graphs of up to `nodes` nodes on the network's device.
+def choose_sampler(
+    network: nn.Module,
+    node_mask: Tensor,
+    settings: SamplerSettings,
+    *,
+    condition: Condition = NO_CONDITION,
+    accelerate: Accelerate = "auto",
+) -> SamplerPath:
+    """Return the fastest way to run a sampler for graphs of this mask on its device.
 
-    On CUDA that is the fused kernel where it knows the network and the graphs are small enough,
-    else a recorded step; elsewhere the plain one.
+    On CUDA, samplers that denoise call a CUDA graph of the network. Langevin dynamics is the fused
+    kernel where it knows the network and the graphs are small enough, else a CUDA graph of a step.
 
+    >>> from graphscore.diffusion.samplers import LangevinSettings
     >>> from graphscore.networks import EDPGNN, EDPGNNSettings
     >>> network = EDPGNN(EDPGNNSettings(), (1.0, 0.1), generator=torch.Generator())
-    >>> choose_sampler(network, nodes=20).path
+    >>> mask = torch.ones(1, 20, dtype=torch.bool)
+    >>> choose_sampler(network, mask, LangevinSettings()).name
     'plain'
     """
-    device = next(network.parameters()).device
-    plain = Sampler("plain", partial(annealed_langevin, network))
-    if accelerate == "off" or device.type != "cuda":
-        return plain
-    run = falling_back("a recorded step", partial(captured_langevin, network), plain.sample)
-    captured = Sampler("captured", run)
-    if not isinstance(network, EDPGNN) or outside_kernel(network, nodes):
-        return captured
+    sampler = SAMPLERS[settings.kind]
+    fast = accelerate == "auto" and node_mask.device.type == "cuda"
+    if sampler.needs == "denoise":
+        assert isinstance(network, Posterior)
+        denoise: Any = partial(network.denoise, condition=condition)
+        if fast:
+            pairs = node_mask.shape[0] * node_mask.shape[1] ** 2
+            calls: int = getattr(settings, "network_calls", 1)
+            worth = pairs * calls >= WORTH_COMPILING
+            denoise = cuda_graph_denoise(network, condition, compile_blocks=worth)
+        name = "cuda-graph" if fast else "plain"
+        return SamplerPath(name, partial(sampler.function, denoise))
+    score = partial(network, condition=condition)
+    plain = partial(sampler.function, score)
+    if not fast:
+        return SamplerPath("plain", plain)
+    captured = falling_back("a CUDA graph", partial(cuda_graph_langevin, score), plain)
+    if not isinstance(network, EDPGNN) or outside_kernel(network, node_mask.shape[1]):
+        return SamplerPath("cuda-graph", captured)
     if importlib.util.find_spec("triton") is None:
-        notify("Triton is not installed, so sampling takes a slower path. Install triton.")
-        return captured
-    run = falling_back("the sampling kernel", partial(fused_langevin, network), captured.sample)
-    return Sampler("fused", run)
+        warn("Triton is not installed, so sampling takes a slower path. Install triton.")
+        return SamplerPath("cuda-graph", captured)
+    fused = falling_back("the sampling kernel", partial(fused_langevin, network), captured)
+    return SamplerPath("fused", fused)
 
 
 def falling_back(name: str, fast: Sample, slower: Sample) -> Sample:
-    """Return what runs `fast` or, where that does not work, `slower` with a notice."""
+    """Return what runs `fast` or, where that does not work, `slower` with a warning."""
 
     def sample(
-        node_mask: Tensor,
-        sigmas: Tensor,
-        settings: LangevinSettings,
+        prior: Prior,
+        noise: Any,
+        settings: Any,
         *,
         generator: torch.Generator,
-        initial: Tensor | None = None,
+        initial: GraphState | None = None,
         on_step: OnStep | None = None,
     ) -> SamplingResult:
         run: dict[str, Any] = {"generator": generator, "initial": initial, "on_step": on_step}
-        state = generator.get_state()
+        random_state = generator.get_state()
         started = False
 
-        def watched(done: int, adj: Tensor) -> None:
+        def watched(done: int, state: GraphState) -> None:
             nonlocal started
             started = True
             if on_step is not None:
-                on_step(done, adj)
+                on_step(done, state)
 
         try:
-            return fast(node_mask, sigmas, settings, **{**run, "on_step": watched})
+            return fast(prior, noise, settings, **{**run, "on_step": watched})
         except (GraphscoreError, torch.OutOfMemoryError):
             raise
         # Compilers and drivers raise exceptions of many kinds, none of them the user's concern.
         except Exception as error:
             if started:
                 raise  # What works and then fails is no missing path, and may be the caller's own.
-            notify(f"{name} does not work here, so sampling takes a slower path ({short(error)}).")
-        generator.set_state(state)
-        return slower(node_mask, sigmas, settings, **run)
+            warn(f"{name} does not work here, so sampling takes a slower path ({short(error)}).")
+        generator.set_state(random_state)
+        return slower(prior, noise, settings, **run)
 
     return sample
 
@@ -138,7 +166,7 @@ def choose_trainer(
     device: torch.device | str = "cpu",
     accelerate: Accelerate = "auto",
 ) -> Trainer:
-    """Return the fastest trainer on the device: a recorded step on CUDA, else the plain one."""
+    """Return the fastest trainer on the device: CUDA graphs of a step on CUDA, else the plain one."""
     fast = accelerate == "auto" and torch.device(device).type == "cuda"
-    trainer = CapturedTrainer if fast else Trainer
+    trainer = CudaGraphTrainer if fast else Trainer
     return trainer(network, data, objective, settings, seed=seed, device=device)

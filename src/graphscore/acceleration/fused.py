@@ -10,12 +10,14 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from graphscore.graphs.batch import pair_mask
+from graphscore.diffusion.likelihood import Prior
+from graphscore.diffusion.samplers import LangevinSettings, OnStep, SamplingResult, folded_normal
+from graphscore.diffusion.samplers.langevin import check_finite, step_sizes
+from graphscore.diffusion.sigmas import SigmaLevels
+from graphscore.graphs.state import GraphState, pair_mask
 from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.networks.conditioning import ConditionalLinear
-from graphscore.networks.edp_gnn import EdgeMLP, MessageLinear, MultiChannelGNN
-from graphscore.sampling import LangevinSettings, SamplingResult, folded_normal
-from graphscore.sampling.langevin import OnStep, check_finite, levels
+from graphscore.networks.edp_gnn_layers import EdgeMLP, MessageLinear, MultiChannelGNN
 
 MAX_NODES = 32
 """Larger graphs do not fit the registers of one program."""
@@ -206,12 +208,12 @@ def _orders(sizes: Tensor) -> dict[int, Tensor]:
 @torch.no_grad()
 def fused_langevin(
     network: EDPGNN,
-    node_mask: Tensor,
-    sigmas: Tensor,
+    prior: Prior,
+    levels: SigmaLevels,
     settings: LangevinSettings,
     *,
     generator: torch.Generator,
-    initial: Tensor | None = None,
+    initial: GraphState | None = None,
     on_step: OnStep | None = None,
 ) -> SamplingResult:
     """Run `annealed_langevin` inside one kernel, in float32.
@@ -225,17 +227,18 @@ def fused_langevin(
     """
     from graphscore.acceleration.fused_kernel import langevin_steps
 
+    node_mask = prior.mean.node_mask
     if bool((node_mask[:, 1:] & ~node_mask[:, :-1]).any()):
         raise ValueError("the kernel takes masks without gaps")
 
     device, shape = node_mask.device, _Shape.of(network.settings)
     key = int(torch.randint(2**62, (), generator=generator, device=device))
-    adj = folded_normal(node_mask, generator=generator) if initial is None else initial
-    scratch = _Scratch.of(adj.float(), node_mask, network.settings)
-    state = scratch.channels[:, 0]
+    first = folded_normal(prior.mean, generator=generator) if initial is None else initial
+    scratch = _Scratch.of(first.edges.float(), node_mask, network.settings)
+    state = GraphState(scratch.channels[:, 0], node_mask)
     orders = _orders(scratch.sizes)
     done = 0
-    for level in levels(sigmas, settings):
+    for level in step_sizes(levels, settings):
         layers, output = _packed(network, shape, level.sigma, device)
         last = done + settings.steps_per_level
         while done < last:
@@ -265,9 +268,9 @@ def fused_langevin(
                         )
             done += steps
             if on_step is not None:
-                on_step(done, state.clone())
+                on_step(done, state.map(torch.clone))
         check_finite(state, level.sigma, settings)
-    return SamplingResult(state.clone(), node_mask, done)
+    return SamplingResult(state.map(torch.clone), done)
 
 
 def _packed(

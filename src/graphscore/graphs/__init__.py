@@ -1,13 +1,18 @@
 """Graphs as networkx objects, as padded tensors and as files, and the checks between them."""
 
-from graphscore.graphs.batch import GraphBatch, node_mask_of_sizes, pair_mask
+from graphscore.graphs.batch import GraphBatch
+from graphscore.graphs.condition import NO_CONDITION, Condition
 from graphscore.graphs.files import read_graphs, write_graphs
+from graphscore.graphs.state import GraphState, node_mask_of_sizes, pair_mask
 from graphscore.graphs.validation import COMMUNITY, GraphList, Repairs, prepare_graphs
 
 __all__ = [
     "COMMUNITY",
+    "NO_CONDITION",
+    "Condition",
     "GraphBatch",
     "GraphList",
+    "GraphState",
     "Repairs",
     "node_mask_of_sizes",
     "pair_mask",

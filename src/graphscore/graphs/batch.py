@@ -10,39 +10,11 @@ import torch
 from torch import Tensor
 
 from graphscore.errors import GraphDataError
+from graphscore.graphs.condition import Condition
+from graphscore.graphs.state import GraphState, pair_mask
 
 if TYPE_CHECKING:
     import networkx as nx
-
-
-def pair_mask(node_mask: Tensor) -> Tensor:
-    """Return the (B,N,N) boolean mask of pairs of different, existing nodes.
-
-    >>> pair_mask(torch.tensor([[True, True, False]])).sum().item()
-    2
-    """
-    both = node_mask.unsqueeze(-1) & node_mask.unsqueeze(-2)
-    off_diagonal = ~torch.eye(node_mask.shape[-1], dtype=torch.bool, device=node_mask.device)
-    return both & off_diagonal
-
-
-def node_mask_of_sizes(sizes: Tensor, max_nodes: int | None = None) -> Tensor:
-    """Return the (B,N) mask whose row b marks the first `sizes[b]` nodes.
-
-    Raises:
-        GraphDataError: a size exceeds `max_nodes`; nothing is cut off in silence.
-
-    >>> node_mask_of_sizes(torch.tensor([1, 3])).tolist()
-    [[True, False, False], [True, True, True]]
-    """
-    largest = int(sizes.max()) if len(sizes) else 0
-    if max_nodes is not None and largest > max_nodes:
-        raise GraphDataError(
-            f"sizes reach {largest}, but the mask is {max_nodes} nodes wide. "
-            f"Use max_nodes={largest} or more."
-        )
-    width = largest if max_nodes is None else max_nodes
-    return torch.arange(width, device=sizes.device) < sizes.unsqueeze(-1)
 
 
 @dataclass(frozen=True)
@@ -54,6 +26,7 @@ class GraphBatch:
         node_mask: (B,N) bool, True where a node exists. It is carried, never guessed from edges:
             a node without edges is a node.
         node_feat: (B,N,F) float or None, zero on padding.
+        communities: (B,N) int64 or None, number of every node's community.
 
     Raises:
         GraphDataError: shapes or types do not fit together.
@@ -69,6 +42,7 @@ class GraphBatch:
     adj: Tensor
     node_mask: Tensor
     node_feat: Tensor | None = None
+    communities: Tensor | None = None
 
     def __post_init__(self) -> None:
         if self.adj.ndim != 3 or self.adj.shape[1] != self.adj.shape[2]:
@@ -87,6 +61,11 @@ class GraphBatch:
             raise GraphDataError(
                 f"node_feat must have shape {tuple(self.adj.shape[:2])} + (F,), "
                 f"got {tuple(self.node_feat.shape)}."
+            )
+        if self.communities is not None and self.communities.shape != self.adj.shape[:2]:
+            raise GraphDataError(
+                f"communities must have shape {tuple(self.adj.shape[:2])}, "
+                f"got {tuple(self.communities.shape)}."
             )
 
     def __len__(self) -> int:
@@ -107,9 +86,23 @@ class GraphBatch:
         """(B,N,N) mask of pairs of different, existing nodes."""
         return pair_mask(self.node_mask)
 
-    def _map(self, function: Any) -> GraphBatch:
-        feat = None if self.node_feat is None else function(self.node_feat)
-        return GraphBatch(function(self.adj), function(self.node_mask), feat)
+    @property
+    def state(self) -> GraphState:
+        """The entries that a model learns: edges, here 0 or 1."""
+        return GraphState(self.adj, self.node_mask)
+
+    @property
+    def condition(self) -> Condition:
+        """What a model is conditioned on: node features and communities, where there are any."""
+        return Condition(self.node_feat, self.communities)
+
+    def _map(self, of_pairs: Any, of_nodes: Any) -> GraphBatch:
+        """Apply one function to `adj` and another to everything that has one value per node."""
+        feat, communities = (
+            None if values is None else of_nodes(values)
+            for values in (self.node_feat, self.communities)
+        )
+        return GraphBatch(of_pairs(self.adj), of_nodes(self.node_mask), feat, communities)
 
     def __getitem__(self, index: slice | Tensor | Sequence[int]) -> GraphBatch:
         """Select graphs by slice, index list, index tensor or boolean mask; padding is kept."""
@@ -122,14 +115,16 @@ class GraphBatch:
         else:
             # torch would read an empty list as floats, which cannot index
             key = torch.as_tensor(list(index), dtype=None if len(index) else torch.long)
-        return self._map(lambda tensor: tensor[key])
+        return self._map(lambda tensor: tensor[key], lambda tensor: tensor[key])
+
+    def narrowed(self, width: int) -> GraphBatch:
+        """Keep the first `width` places for nodes; the others must be empty."""
+        return self._map(lambda adj: adj[:, :width, :width], lambda values: values[:, :width])
 
     def trimmed(self) -> GraphBatch:
         """Drop trailing columns in which no graph has a node."""
         occupied = self.node_mask.any(0).nonzero()
-        width = int(occupied.max()) + 1 if len(occupied) else 0
-        feat = None if self.node_feat is None else self.node_feat[:, :width]
-        return GraphBatch(self.adj[:, :width, :width], self.node_mask[:, :width], feat)
+        return self.narrowed(int(occupied.max()) + 1 if len(occupied) else 0)
 
     def padded(self, max_nodes: int) -> GraphBatch:
         """Pad every graph to `max_nodes` nodes.
@@ -144,9 +139,9 @@ class GraphBatch:
                 "Use trimmed() first, or a larger max_nodes."
             )
         pad = torch.nn.functional.pad
-        feat = None if self.node_feat is None else pad(self.node_feat, (0, 0, 0, extra))
-        return GraphBatch(
-            pad(self.adj, (0, extra, 0, extra)), pad(self.node_mask, (0, extra)), feat
+        return self._map(
+            lambda adj: pad(adj, (0, extra, 0, extra)),
+            lambda values: pad(values, (*(0, 0) * (values.ndim - 2), 0, extra)),
         )
 
     def permuted(self, permutation: Tensor) -> GraphBatch:
@@ -156,22 +151,22 @@ class GraphBatch:
             permutation: (N,) for all graphs alike, or (B,N).
         """
         perm = permutation.expand(len(self), -1)
-        rows = perm.unsqueeze(-1)
-        adj = self.adj.gather(1, rows.expand_as(self.adj))
-        adj = adj.gather(2, perm.unsqueeze(1).expand_as(adj))
-        feat = self.node_feat
-        if feat is not None:
-            feat = feat.gather(1, rows.expand_as(feat))
-        return GraphBatch(adj, self.node_mask.gather(1, perm), feat)
+
+        def of_nodes(values: Tensor) -> Tensor:
+            rows = perm.view(*perm.shape, *[1] * (values.ndim - 2))
+            return values.gather(1, rows.expand_as(values))
+
+        return self._map(lambda adj: of_nodes(of_nodes(adj).mT).mT, of_nodes)
 
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
     ) -> GraphBatch:
-        """Move to a device and/or change the floating type (the mask stays boolean)."""
-        feat = None if self.node_feat is None else self.node_feat.to(device=device, dtype=dtype)
-        return GraphBatch(
-            self.adj.to(device=device, dtype=dtype), self.node_mask.to(device=device), feat
-        )
+        """Move to a device and/or change the floating type (masks and numbers keep theirs)."""
+
+        def moved(values: Tensor) -> Tensor:
+            return values.to(device=device, dtype=dtype if values.is_floating_point() else None)
+
+        return self._map(moved, moved)
 
     @staticmethod
     def concatenate(batches: Sequence[GraphBatch]) -> GraphBatch:
@@ -182,18 +177,19 @@ class GraphBatch:
         """
         if not batches:
             raise GraphDataError("cannot concatenate zero batches; give at least one.")
-        if len({batch.node_feat is None for batch in batches}) > 1:
+        given = {(batch.node_feat is None, batch.communities is None) for batch in batches}
+        if len(given) > 1:
             raise GraphDataError(
-                "some batches have node features and some have none; give features to all or none."
+                "some batches have node features or communities and some have none; "
+                "give them to all or none."
             )
         width = max(batch.max_nodes for batch in batches)
         wide = [batch.padded(width) for batch in batches]
-        features = [batch.node_feat for batch in wide if batch.node_feat is not None]
-        return GraphBatch(
-            torch.cat([batch.adj for batch in wide]),
-            torch.cat([batch.node_mask for batch in wide]),
-            torch.cat(features) if features else None,
+        columns = (
+            [getattr(batch, name) for batch in wide]
+            for name in ("adj", "node_mask", "node_feat", "communities")
         )
+        return GraphBatch(*(None if parts[0] is None else torch.cat(parts) for parts in columns))
 
     @staticmethod
     def from_networkx(

@@ -11,7 +11,8 @@ import torch
 from numpy.typing import NDArray
 
 from graphscore.errors import GraphDataError, MissingExtraError
-from graphscore.graphs.batch import GraphBatch, node_mask_of_sizes
+from graphscore.graphs.batch import GraphBatch
+from graphscore.graphs.state import node_mask_of_sizes
 from graphscore.graphs.validation import (
     FEATURE,
     Repairs,

@@ -1,23 +1,7 @@
-"""Score networks behind one contract: forward(adj, node_mask, sigma, node_feat=None) -> (B,N,N)."""
+"""Networks behind one contract: network(noisy state, sigma, condition) -> a value for every entry."""
 
-from graphscore.networks.denoiser import DenoiserSettings, LogOddsDenoiser
-from graphscore.networks.edge_density import CommunityDensity, Density, EdgeDensity
-from graphscore.networks.edp_gnn import EDPGNN, EDPGNNSettings
-from graphscore.networks.guided import GuidanceSettings, GuidedNetwork
-from graphscore.networks.log_odds import AsDenoiser, LogOddsNetwork
-from graphscore.networks.told import ToldNetwork
+from graphscore.networks.denoiser import Denoiser
+from graphscore.networks.edp_gnn import EDPGNN
+from graphscore.networks.settings import DenoiserSettings, EDPGNNSettings, NetworkSettings
 
-__all__ = [
-    "EDPGNN",
-    "AsDenoiser",
-    "CommunityDensity",
-    "DenoiserSettings",
-    "Density",
-    "EDPGNNSettings",
-    "EdgeDensity",
-    "GuidanceSettings",
-    "GuidedNetwork",
-    "LogOddsDenoiser",
-    "LogOddsNetwork",
-    "ToldNetwork",
-]
+__all__ = ["EDPGNN", "Denoiser", "DenoiserSettings", "EDPGNNSettings", "NetworkSettings"]

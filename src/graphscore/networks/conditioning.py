@@ -1,9 +1,9 @@
-"""How a network learns the noise level: a gain and a bias per level in every MLP layer.
+"""How EDP-GNN is conditioned on the noise level: a gain and a bias per level in every MLP layer.
 
 The paper (section 3.4.4) writes a conditional layer as f_i(x) = activate((W x + b) a_i + b_i) for
-the level with index i. Here a network is told the standard deviation `sigma` of each graph; between
-two levels of its ladder gains and biases are interpolated linearly in log sigma, outside of it the
-nearest level is used. On the ladder this is the paper's look-up table.
+the level with index i. Here a network is given the standard deviation `sigma` of each graph;
+between two of its levels gains and biases are interpolated linearly in log sigma, outside of them
+the nearest level is used. At the levels this is the paper's look-up table.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"silu": _silu, "elu": _elu
 
 
 class LevelWeights:
-    """Map sigma (B,) to weights (B,L) over the ladder's levels: one-hot on the ladder.
+    """Map sigma (B,) to weights (B,L) over the noise levels: one-hot at a level.
 
     Level 0 is the smallest sigma.
     """

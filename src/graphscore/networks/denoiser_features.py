@@ -1,7 +1,7 @@
-"""What the log-odds denoiser is told about a noisy graph before it thinks for itself.
+"""Input features of the denoiser: what noisy entries say by themselves.
 
-All of it follows from the posterior D of independent edges: what a pair's own value says about it,
-how many neighbours a node has by D, and where random walks over D lead.
+All of it follows from the analytic posterior of independent entries: what a pair's own value says
+about it, how many neighbours a node has, and where random walks lead.
 """
 
 from __future__ import annotations
@@ -9,68 +9,56 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from graphscore.networks.log_odds import independent_log_odds
-from graphscore.networks.unordered_pairs import Present
+from graphscore.diffusion.likelihood import GraphLikelihood
+from graphscore.graphs.condition import Condition
+from graphscore.graphs.state import GraphState
+from graphscore.networks.pair_index import PairIndex
+from graphscore.networks.settings import DenoiserSettings
 
 PAIR_FEATURES = 3
 """Features of a pair, apart from walks."""
 NODE_FEATURES = 4
 """Features of a node, apart from walks that return and those of the data."""
 
-LARGEST_LOG_ODDS = 8.0
-"""Beyond it a pair counts as known."""
 NO_NEIGHBOURS = 1e-3
 """Added to every degree, so that walks from nodes without neighbours lead nowhere."""
 
 
-def first_features(
-    adj: Tensor,
-    present: Present,
+def input_features(
+    noisy: GraphState,
+    pairs: PairIndex,
     sigma: Tensor,
-    prior_log_odds: Tensor,
-    walk_steps: int,
-    node_feat: Tensor | None,
-    together: Tensor | None = None,
+    condition: Condition,
+    likelihood: GraphLikelihood,
+    settings: DenoiserSettings,
 ) -> tuple[Tensor, Tensor]:
-    """Return what is known of pairs and of nodes, all of size about 1.
-
-    Args:
-        adj: (B,N,N) noisy adjacency, zero off the pairs.
-        sigma: (B,).
-        prior_log_odds: of the density of edges, of a shape that broadcasts to (B,N,N).
-        walk_steps: length of the longest random walks.
-        node_feat: (B,N,F) or None.
-        together: (B,N,N) which pairs are in the same community, or None.
+    """Return the input features of pairs and of nodes, all of size about 1.
 
     Returns:
         (B,P,PAIR_FEATURES + walk_steps) and (B,N,NODE_FEATURES + walk_steps - 1 + F), with
-        `together` one more in both.
+        communities one more in both.
     """
-    density = prior_log_odds.sigmoid()
-    spread = (sigma.view(-1, 1, 1).square() + density * (1 - density)).sqrt()
-    value = torch.where(present.pairs, (adj - density) / spread, 0.0)
-    log_odds = independent_log_odds(adj, sigma, prior_log_odds)
-    probability = torch.where(present.pairs, log_odds.sigmoid(), 0.0)
-    bounded = log_odds.clamp(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS) / (LARGEST_LOG_ODDS / 2)
+    prior = likelihood.edges.prior(noisy.node_mask, condition, noisy.edges.dtype)
+    channels, connection = likelihood.edges.features(noisy.edges, sigma, prior, pairs.mask)
     # A long walk ends anywhere with probability 1/n, near its start with many times that.
-    walks = [(present.sizes * walk).log1p() for walk in _walks(probability, walk_steps)]
-    matrices = [value, bounded, probability, *walks]
-    degree = probability.sum(2, keepdim=True)
+    walks = [(pairs.sizes * walk).log1p() for walk in _walks(connection, settings.walk_steps)]
+    matrices = [*channels, *walks]
+    degree = connection.sum(2, keepdim=True)
     of_nodes = [
-        value.sum(2, keepdim=True) / present.others.sqrt(),
-        degree / present.others,
+        channels[0].sum(2, keepdim=True) / pairs.others.sqrt(),
+        degree / pairs.others,
         degree.log1p() / 2,
-        present.sizes.log().expand_as(degree) / 4,
+        pairs.sizes.log().expand_as(degree) / 4,
         *(walk.diagonal(dim1=1, dim2=2).unsqueeze(2) for walk in walks[1:]),
     ]
-    if node_feat is not None:
-        of_nodes.append(node_feat)
-    if together is not None:
-        with_it = (together & present.pairs).to(adj.dtype)
-        matrices.append(with_it)
-        of_nodes.append((1 + with_it.sum(2, keepdim=True)).log() / 4)
-    # Symmetric all of them, so that one triangle says it all.
-    of_pairs = torch.stack([m[:, present.first, present.second] for m in matrices], dim=2)
+    if condition.node_feat is not None:
+        of_nodes.append(condition.node_feat)
+    if settings.communities:
+        within = (condition.same_community() & pairs.mask).to(noisy.edges.dtype)
+        matrices.append(within)
+        of_nodes.append((1 + within.sum(2, keepdim=True)).log() / 4)
+    # All of them are symmetric, so that one triangle says it all.
+    of_pairs = torch.stack([m[:, pairs.first, pairs.second] for m in matrices], dim=2)
     return of_pairs, torch.cat(of_nodes, dim=2)
 
 

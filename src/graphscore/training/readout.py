@@ -11,10 +11,12 @@ class ReadOut:
 
     Attributes:
         step: optimiser steps done when the numbers were made.
+        rate: learning rate of the last of them.
     """
 
-    def __init__(self, numbers: Tensor, step: int) -> None:
+    def __init__(self, numbers: Tensor, step: int, rate: float) -> None:
         self.step = step
+        self.rate = rate
         self._event: torch.cuda.Event | None = None
         if numbers.is_cuda:
             host = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=True)

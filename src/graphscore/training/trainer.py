@@ -16,22 +16,22 @@ from graphscore.errors import GraphDataError, TrainingError
 from graphscore.graphs.batch import GraphBatch
 from graphscore.seeding import torch_generator
 from graphscore.settings import Settings
-from graphscore.training.batches import BatchOrder
-from graphscore.training.grouping import groups_of_similar_width
+from graphscore.training.batching import (
+    Batches,
+    BatchSampler,
+    MicroBatch,
+    buckets_of_similar_width,
+)
 from graphscore.training.memory import free_memory, is_out_of_memory
+from graphscore.training.micro_batches import MicroBatcher
 from graphscore.training.moving_average import MovingAverage
-from graphscore.training.muon import Muon
-from graphscore.training.objective import Objective, Perturbed
-from graphscore.training.pieces import Piece, Pieces
+from graphscore.training.objective import Items, Objective
+from graphscore.training.optimisers import OPTIMISERS
 from graphscore.training.readout import ReadOut
 from graphscore.training.training_state import restore_training_state, training_state
 
-OPTIMISERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
-    "adam": torch.optim.Adam,
-    "muon": Muon,
-}
 OVERHEAD = {"cpu": 10_000, "cuda": 500_000}
-"""Pairs of nodes whose computation takes as long as starting one more group of graphs does."""
+"""Pairs of nodes whose computation takes as long as starting one more bucket does."""
 
 
 class TrainingSettings(Settings):
@@ -40,13 +40,15 @@ class TrainingSettings(Settings):
     steps: int = Field(default=5000, ge=1)
     """Optimiser steps in all."""
     batch_size: int = Field(default=32, ge=1)
-    """Graphs per step; the paper's objective perturbs each at every noise level."""
+    """Graphs per step; score matching perturbs each at every noise level."""
     optimiser: Literal["adam", "muon"] = "adam"
     """Adam, or Muon, which makes the singular values of a matrix's update alike."""
     learning_rate: float = Field(default=2e-3, gt=0)
     """Learning rate at the start; Muon wants a larger one than Adam."""
     final_learning_rate: float = Field(default=2e-5, gt=0)
     """Learning rate at the last step; it falls on a cosine in between."""
+    warmup_steps: int = Field(default=0, ge=0)
+    """Steps over which the learning rate rises from zero."""
     gradient_clip: float = Field(default=100.0, gt=0)
     """Largest norm of the gradient; longer ones are scaled down to it."""
     ema_decay: float = Field(default=0.999, ge=0, lt=1)
@@ -62,11 +64,11 @@ class TrainingRecord:
     Attributes:
         step: optimiser steps done so far.
         loss: what is minimised; for the paper's objective equation 3.
-        summed: the same over all perturbed copies of a graph: equation 3 without the factor 1/L,
-            the scale of the paper's Table 3.
+        summed: the same over all noise copies of a graph: equation 3 without the factor 1/L, the
+            scale of the paper's Table 3.
         per_pair: the same as a mean over pairs; equation 3's is 1 for a network that answers zero.
-        per_level: equation 3's terms, largest sigma first; or the loss by parts of a range of
-            noise levels, smallest first.
+        per_level: equation 3's terms, largest sigma first; or the loss per bin of a range of noise
+            levels, smallest first.
         gradient_norm: before clipping.
         learning_rate: at the last of the steps.
         seconds: training time so far, earlier parts of a resumed run included.
@@ -92,31 +94,29 @@ def _largest(tensors: Sequence[Tensor]) -> Tensor:
 
 
 class Trainer:
-    """Trains a score network on graphs that stay on the network's device.
+    """Trains a network on batches that stay on its device.
 
     All randomness is keyed by (seed, step), so a trainer restored from `state` continues exactly
     as one that was never interrupted (bit for bit on the CPU).
 
     Args:
-        network: `network(adj, node_mask, sigma, node_feat)`; trained in place.
-        data: the training graphs.
+        network: trained in place.
+        data: the training graphs, or another source of batches.
         objective: what is minimised, `ScoreMatching(sigmas)` for instance.
         settings: see `TrainingSettings`.
         seed: fixes the order of graphs and the noise.
         device: where to train.
-        bucketing: compute the graphs of a batch in groups of similar size, which saves padding;
+        bucketing: compute the graphs of a batch in buckets of similar size, which saves padding;
             the gradient is that of the batch, up to rounding.
     """
 
     path: str = "plain"
     """Name of the way a step is computed."""
-    trims_padding: bool = True
-    """Whether each batch is cut to its largest graph; a step of fixed shape turns it off."""
 
     def __init__(
         self,
         network: nn.Module,
-        data: GraphBatch,
+        data: GraphBatch | Batches,
         objective: Objective,
         settings: TrainingSettings,
         *,
@@ -124,10 +124,14 @@ class Trainer:
         device: torch.device | str = "cpu",
         bucketing: bool = True,
     ) -> None:
-        if not len(data):
-            raise GraphDataError("no graphs to train on; give at least one.")
+        if isinstance(data, GraphBatch):
+            if not len(data):
+                raise GraphDataError("no graphs to train on; give at least one.")
+            data = BatchSampler(
+                data.to(device), settings.batch_size, seed=seed, sort=bucketing
+            )
         self.network = network.to(device).train()
-        self.data = data.to(device)
+        self.batches: Batches = data
         self.settings = settings
         self.seed = seed
         self.device = torch.device(device)
@@ -137,64 +141,56 @@ class Trainer:
         self._parameters = list(network.parameters())
         # Hundreds of small tensors: one fused update is several times faster than a loop.
         fused = self.device.type in ("cpu", "cuda")
-        # A tensor, so that a recorded step reads the rate of the day.
+        # A tensor, so that a CUDA graph reads the present rate.
         self._rate = torch.tensor(settings.learning_rate, device=device)
+        self._last_rate = settings.learning_rate
         self._optimiser = OPTIMISERS[settings.optimiser](
             self._parameters, self._rate, fused=fused, capturable=self.device.type == "cuda"
         )
         self.average = MovingAverage(network, settings.ema_decay)
-        self._order = BatchOrder(
-            self.data.node_mask,
-            settings.batch_size,
-            seed=seed,
-            device=self.device,
-            sort=bucketing,
-        )
         self._bucketing = bucketing
-        self._pieces = Pieces(self.network, self.device)
+        self._micro = MicroBatcher(self.network, self.device)
 
-    def learning_rate(self, step: int) -> float:
-        """Learning rate of optimiser step number `step` (from 0): half a cosine."""
+    def progress(self) -> float:
+        """Return the share of the training that is done, which the learning rate follows."""
+        return min(1.0, self.step / max(1, self.settings.steps - 1))
+
+    @property
+    def finished(self) -> bool:
+        """Whether all steps are done."""
+        return self.step >= self.settings.steps
+
+    def learning_rate(self) -> float:
+        """Return the learning rate of the next step: a rise, then half a cosine."""
         first, last = self.settings.learning_rate, self.settings.final_learning_rate
-        progress = min(1.0, step / max(1, self.settings.steps - 1))
-        return last + (first - last) * (1 + math.cos(math.pi * progress)) / 2
+        rise = min(1.0, (self.step + 1) / (self.settings.warmup_steps + 1))
+        return rise * (last + (first - last) * (1 + math.cos(math.pi * self.progress())) / 2)
 
-    def _indices(self, step: int) -> Tensor:
-        """The numbers (batch,) of the graphs of one step, on the device already."""
-        return self._order.indices(step)
+    def train_step(self) -> Tensor:
+        """Take one optimiser step; returns its metrics without waiting for the device.
 
-    def _batch(self, step: int) -> GraphBatch:
-        """The graphs of one step, not wider than the largest of them."""
-        data = self.data
-        if self.trims_padding:
-            width = max(1, *self._order.widths(step))
-            feat = None if data.node_feat is None else data.node_feat[:, :width]
-            data = GraphBatch(data.adj[:, :width, :width], data.node_mask[:, :width], feat)
-        return data[self._indices(step)]
-
-    def _train_step(self) -> Tensor:
-        """One optimiser step; returns its numbers as one tensor, without waiting for the device.
-
-        The numbers are the gradient's norm, then those of `Perturbed.numbers`.
+        They are the gradient's norm, then `Objective.metrics`. The noise of the whole batch is
+        drawn first, so that it does not depend on micro-batches.
         """
         generator = torch_generator(self.seed, "noise", self.step, device=self.device)
-        numbers = self._gradients(self._batch(self.step), generator)
-        self._schedule(self.step)
-        norm = self._apply()
+        items = self._perturb(self.batches.batch(self.step), generator)
+        metrics = self.accumulate_gradients(items, self._buckets(items))
+        self._schedule()
+        norm = self._clip_gradient()
+        self._optimiser.step()
+        self.average.update()
         self.step += 1
-        return torch.cat([norm.view(1), numbers])
+        return torch.cat([norm.view(1), metrics])
 
-    def _gradients(self, batch: GraphBatch, generator: torch.Generator) -> Tensor:
-        """Set the gradient of the loss of this step's batch; returns its numbers.
+    def accumulate_gradients(self, items: Items, buckets: Sequence[MicroBatch]) -> Tensor:
+        """Set the gradient of the loss of a batch; returns its metrics.
 
-        A batch that does not fit in memory is tried again in smaller pieces with the same noise.
+        A batch that does not fit in memory is tried again in smaller micro-batches.
         """
-        perturbed = self._perturbed(batch, generator)
-        groups = self._groups(perturbed)
         statistics = [(buffer, buffer.clone()) for buffer in self.network.buffers()]
         while True:
             try:
-                return self._add_up(perturbed, self._pieces.cut(groups))
+                return self._sum_gradients(items, self._micro.split(buckets))
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
                     raise
@@ -202,57 +198,54 @@ class Trainer:
             free_memory(self.device)
             for buffer, before in statistics:
                 buffer.copy_(before)
-            self._pieces.shrink(groups)
+            self._micro.shrink(buckets)
 
-    def _groups(self, perturbed: Perturbed) -> list[Piece]:
-        """Those of the perturbed graphs that are computed together, if they fit."""
-        if not (self.trims_padding and self._bucketing) or self._pieces.couples_graphs:
-            return [Piece(slice(0, len(perturbed)), perturbed.max_nodes)]
-        graphs, copies = self._order.widths(self.step), range(self.objective.copies)
+    def _sum_gradients(self, items: Items, micro_batches: Sequence[MicroBatch]) -> Tensor:
+        """Set the gradient, the sum of that of the micro-batches; returns the metrics."""
+        self._optimiser.zero_grad(set_to_none=True)
+        losses = []
+        for micro_batch in micro_batches:
+            part = items.part(micro_batch.items, micro_batch.nodes)
+            loss = self.objective.per_graph_loss(self.network, part)
+            # The objective is a mean over items, so the shares of micro-batches add up.
+            (loss.sum() / len(items)).backward()  # type: ignore[no-untyped-call]
+            losses.append(loss.detach())
+        return self.objective.metrics(items, torch.cat(losses))
+
+    def _buckets(self, items: Items) -> list[MicroBatch]:
+        """Those of the items that are computed together, if they fit."""
+        if not self._bucketing or self._micro.couples_graphs:
+            return [MicroBatch(slice(0, len(items)), items.max_nodes)]
+        widths, copies = self.batches.widths(self.step), range(self.objective.noise_copies)
         overhead = OVERHEAD.get(self.device.type, OVERHEAD["cuda"])
-        return groups_of_similar_width(
-            [max(1, width) for width in graphs for _ in copies], overhead
+        return buckets_of_similar_width(
+            [max(1, width) for width in widths for _ in copies], overhead
         )
 
-    def _perturbed(self, batch: GraphBatch, generator: torch.Generator) -> Perturbed:
+    def _perturb(self, batch: Any, generator: torch.Generator) -> Items:
         try:
-            return self.objective.perturb(batch, generator=generator)
+            items: Items = self.objective.perturb(batch, generator=generator)
+            return items
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
         raise TrainingError(
             f"the noise of {len(batch)} graphs padded to {batch.max_nodes} nodes, "
-            f"{self.objective.copies} of each, does not fit in the memory of {self.device}. Use a "
-            "smaller batch_size or leave out the largest graphs."
+            f"{self.objective.noise_copies} of each, does not fit in the memory of {self.device}. "
+            "Use a smaller batch_size or leave out the largest graphs."
         )
 
-    def _add_up(self, perturbed: Perturbed, pieces: Sequence[Piece]) -> Tensor:
-        """Set the gradient, the sum of that of the pieces; returns as `_gradients`."""
-        self._optimiser.zero_grad(set_to_none=True)
-        costs = []
-        for piece in pieces:
-            part = perturbed.costs(self.network, piece.items, piece.nodes)
-            # The objective is a mean over items, so the parts of its pieces add up.
-            (part.sum() / len(perturbed)).backward()  # type: ignore[no-untyped-call]
-            costs.append(part.detach())
-        return perturbed.numbers(torch.cat(costs))
+    def _schedule(self) -> None:
+        """Set what changes from step to step apart from the graphs."""
+        self._last_rate = self.learning_rate()
+        self._rate.fill_(self._last_rate)
+        self.average.schedule(self.step + 1)
 
-    def _schedule(self, step: int) -> None:
-        """Set what changes from step to step (number `step`, from 0) apart from the graphs."""
-        self._rate.fill_(self.learning_rate(step))
-        self.average.schedule(step + 1)
-
-    def _apply(self) -> Tensor:
-        """Change the weights and their average by the gradient; returns its norm before clipping.
-
-        Decides nothing on the host, so that it can be recorded once and replayed.
-        """
-        norm = nn.utils.clip_grad_norm_(
+    def _clip_gradient(self) -> Tensor:
+        """Clip the gradient; returns its norm before. Decides nothing on the host."""
+        return nn.utils.clip_grad_norm_(
             self._parameters, self.settings.gradient_clip, foreach=self.device.type != "mps"
         )
-        self._optimiser.step()
-        self.average.update()
-        return norm
 
     def run(
         self,
@@ -263,8 +256,8 @@ class Trainer:
         """Train until the last step, or until `should_stop()`.
 
         Args:
-            on_record: called every `log_every` steps and at the end, after the numbers were found
-                to be finite: the moment to write a checkpoint. On CUDA numbers arrive later, so
+            on_record: called every `log_every` steps and at the end, after the metrics were found
+                to be finite: the moment to write a checkpoint. On CUDA metrics arrive later, so
                 `self.step` may be ahead of the record's step.
             should_stop: asked between steps.
 
@@ -280,50 +273,50 @@ class Trainer:
         pending: list[Tensor] = []
         underway: list[ReadOut] = []
         while True:
-            done = self.step >= self.settings.steps
+            done = self.finished
             stopping = done or should_stop()
             if pending and (stopping or self.step % self.settings.log_every == 0):
                 underway.append(self._read_out(pending))
                 pending.clear()
-            # Numbers are waited for only when the next ones are due or nothing else is left to do.
+            # Metrics are waited for only when the next ones are due or nothing else is to do.
             while underway and (stopping or len(underway) > 1 or underway[0].arrived()):
                 values = underway[0].values()
                 self.seconds = time.perf_counter() - started
-                record = self._record(underway.pop(0).step, values)
+                record = self._record(underway.pop(0), values)
                 if on_record is not None:
                     on_record(record)
             if stopping:
                 return done
-            pending.append(self._train_step())
+            pending.append(self.train_step())
 
     def _plan(self) -> None:
         """Choose how much of a batch is computed at a time."""
-        widest = self._order.widest
-        largest = self.data[widest : widest + 1]
-        items = self.settings.batch_size * self.objective.copies
-        self._pieces.plan(largest.trimmed() if self.trims_padding else largest, items)
+        largest = self.batches.largest()
+        if largest is not None:
+            self._micro.plan(largest, self.batches.batch_size * self.objective.noise_copies)
 
     def _read_out(self, pending: list[Tensor]) -> ReadOut:
-        """Send to the host the means of the steps' numbers, and the largest weight."""
+        """Send to the host the means of the steps' metrics, and the largest weight."""
         largest = _largest(self._parameters).to(pending[0].dtype)
-        return ReadOut(torch.cat([largest.view(1), torch.stack(pending).mean(0)]), self.step)
+        means = torch.cat([largest.view(1), torch.stack(pending).mean(0)])
+        return ReadOut(means, self.step, self._last_rate)
 
-    def _record(self, step: int, values: list[float]) -> TrainingRecord:
+    def _record(self, read_out: ReadOut, values: list[float]) -> TrainingRecord:
         largest, norm, loss, per_pair, *per_level = values
         if not all(math.isfinite(value) for value in (loss, norm, largest)):
             raise TrainingError(
-                f"the loss is not finite around step {step} (loss {loss}, gradient norm "
-                f"{norm}). Lower the learning rate (now {self.learning_rate(step):.2g}) or "
-                "gradient_clip and start a new run; the last checkpoint, from before, is kept."
+                f"the loss is not finite around step {read_out.step} (loss {loss}, gradient norm "
+                f"{norm}). Lower the learning rate (now {read_out.rate:.2g}) or gradient_clip and "
+                "start a new run; the last checkpoint, from before, is kept."
             )
         return TrainingRecord(
-            step=step,
+            step=read_out.step,
             loss=loss,
-            summed=loss * self.objective.copies,
+            summed=loss * self.objective.noise_copies,
             per_pair=per_pair,
             per_level=per_level,
             gradient_norm=norm,
-            learning_rate=self.learning_rate(step - 1),
+            learning_rate=read_out.rate,
             seconds=self.seconds,
         )
 
@@ -340,7 +333,7 @@ class Trainer:
         if not math.isfinite(_largest(floating).item()):
             raise TrainingError(
                 f"the weights are not finite at step {self.step}. Lower the learning rate (now "
-                f"{self.learning_rate(self.step):.2g}) or gradient_clip and start a new run; the "
+                f"{self.learning_rate():.2g}) or gradient_clip and start a new run; the "
                 "last checkpoint, from before, is kept."
             )
         return tensors

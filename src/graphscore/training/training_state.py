@@ -12,16 +12,18 @@ from graphscore.training.moving_average import MovingAverage
 
 AVERAGE = "average."
 """What the names of averaged weights begin with."""
+OPTIMISER = "optimiser."
+"""What the names of the optimiser's state begin with."""
 
 
 def training_state(
     network: nn.Module, average: MovingAverage, optimiser: torch.optim.Optimizer
 ) -> dict[str, Tensor]:
     """Return weights, averaged weights and the optimiser's state."""
-    tensors = {f"model.{k}": v for k, v in network.state_dict().items()}
+    tensors = {f"network.{k}": v for k, v in network.state_dict().items()}
     tensors |= {f"{AVERAGE}{k}": v for k, v in average.state_dict().items()}
     for index, values in optimiser.state_dict()["state"].items():
-        tensors |= {f"adam.{index}.{k}": torch.as_tensor(v) for k, v in values.items()}
+        tensors |= {f"{OPTIMISER}{index}.{k}": torch.as_tensor(v) for k, v in values.items()}
     return tensors
 
 
@@ -38,23 +40,23 @@ def restore_training_state(
     Raises:
         CheckpointError: the tensors are not those of this network.
     """
-    parts: dict[str, dict[str, Tensor]] = {"model": {}, "average": {}, "adam": {}}
+    parts: dict[str, dict[str, Tensor]] = {"network": {}, "average": {}, "optimiser": {}}
     for name, tensor in tensors.items():
         part, _, rest = name.partition(".")
         parts.setdefault(part, {})[rest] = tensor
-    adam: dict[int, dict[str, Tensor]] = {}
+    optimiser_state: dict[int, dict[str, Tensor]] = {}
     rates = [group["lr"] for group in optimiser.param_groups]
     try:
-        for name, tensor in parts["adam"].items():
+        for name, tensor in parts["optimiser"].items():
             index, _, key = name.partition(".")
-            adam.setdefault(int(index), {})[key] = tensor
-        if step and not adam:
+            optimiser_state.setdefault(int(index), {})[key] = tensor
+        if step and not optimiser_state:
             raise KeyError("the optimiser's state is missing")
-        network.load_state_dict(parts["model"])
+        network.load_state_dict(parts["network"])
         average.load_state_dict(parts["average"])
         groups = optimiser.state_dict()["param_groups"]
         # Optimisers keep what they are given, and the caller's tensors must not change with it.
-        optimiser.load_state_dict(copy.deepcopy({"state": adam, "param_groups": groups}))
+        optimiser.load_state_dict(copy.deepcopy({"state": optimiser_state, "param_groups": groups}))
     except (KeyError, RuntimeError, ValueError) as error:
         raise CheckpointError(
             f"the checkpoint does not fit this network: {error}. "

@@ -1,0 +1,140 @@
+"""Artifact: a trained model with where it comes from, written to and read from a folder."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import networkx as nx
+import torch
+
+from graphscore.artifacts.checkpoint import read_checkpoint, write_checkpoint
+from graphscore.artifacts.document import MadeWith, ModelDocument, TrainingGraphs
+from graphscore.config import RunSettings, changed_settings
+from graphscore.errors import CheckpointError, SettingsError
+from graphscore.graphs import GraphBatch
+from graphscore.models import Model, SizeDistribution, stored_settings
+from graphscore.models.defaults import KINDS
+from graphscore.training.training_state import AVERAGE
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A trained model and what is known of its training.
+
+    Attributes:
+        model: with averaged weights.
+        training_graphs: name, number and digest of the training graphs.
+        step: optimiser steps.
+        seconds: training time.
+        graphs: the training graphs, where they are still at hand.
+        made_with: versions and device of the training, where that was not here and now.
+    """
+
+    model: Model
+    training_graphs: TrainingGraphs
+    step: int = 0
+    seconds: float = 0.0
+    graphs: list[nx.Graph[Any]] | None = None
+    made_with: MadeWith | None = None
+
+    def document(self, device: torch.device) -> ModelDocument:
+        """Return everything but the weights."""
+        return ModelDocument(
+            settings=self.model.settings.model_dump(mode="json"),
+            sizes=self.model.sizes.counts,
+            learned=self.model.learned(),
+            training_graphs=self.training_graphs,
+            step=self.step,
+            seconds=self.seconds,
+            made_with=self.made_with or MadeWith.here(device),
+        )
+
+    def write(self, folder: Path, device: torch.device) -> None:
+        """Write the model, without training state."""
+        weights = {f"{AVERAGE}{name}": t for name, t in self.model.weights().items()}
+        write_checkpoint(folder, self.document(device), weights)
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Read a model from a checkpoint.
+
+        Raises:
+            CheckpointError: missing, truncated, edited, or written by another version.
+        """
+        document, tensors = read_checkpoint(folder)
+        model = model_of(document, folder)
+        averaged = {name: tensor for name, tensor in tensors.items() if name.startswith(AVERAGE)}
+        if model.network is not None:
+            weights = {name.removeprefix(AVERAGE): tensor for name, tensor in averaged.items()}
+            try:
+                model.network.load_state_dict(weights)
+            except RuntimeError as error:
+                raise CheckpointError(
+                    f"{folder}: the weights do not fit the settings beside them: {error}"
+                ) from None
+        return cls(
+            model,
+            document.training_graphs,
+            step=document.step,
+            seconds=document.seconds,
+            made_with=document.made_with,
+        )
+
+    def with_model(self, model: Model, *, seconds: float = 0.0) -> Artifact:
+        """Return another model of the same training graphs, with some more training time."""
+        return replace(self, model=model, seconds=self.seconds + seconds)
+
+
+def model_of(document: ModelDocument, folder: Path) -> Model:
+    """Return the model that a document describes, with weights still to be loaded.
+
+    Raises:
+        CheckpointError: its settings, or what it learned, are not those of a known model.
+    """
+    try:
+        settings = stored_settings(document.settings)
+        sizes = SizeDistribution(document.sizes)
+        return KINDS[settings.model].from_learned(settings, document.learned, sizes)
+    except (SettingsError, KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            f"{folder}: not the model of this version of graphscore: {error} "
+            "Restore it from a copy, or train again."
+        ) from None
+
+
+def describe_graphs(data: GraphBatch, source: str) -> TrainingGraphs:
+    """Describe training graphs: their name, number, and a digest of their content and order."""
+    digest = hashlib.sha256()
+    digest.update(data.sizes.to(torch.int64).numpy().tobytes())
+    digest.update((data.adj > 0).numpy().tobytes())
+    return TrainingGraphs(source=source, graphs=len(data), sha256=digest.hexdigest())
+
+
+def check_continues(
+    path: Path, document: ModelDocument, settings: RunSettings, graphs: TrainingGraphs
+) -> None:
+    """Refuse to continue a run with other settings or graphs than it was started with.
+
+    Raises:
+        CheckpointError: they differ; the message says in what.
+    """
+    changed = changed_settings(stored_settings(document.settings), settings)
+    if changed:
+        raise CheckpointError(
+            f"{path}: was started with other settings ({'; '.join(changed)}). "
+            "Continue with the same ones, or start a new run."
+        )
+    if settings.steps < document.step:
+        raise CheckpointError(
+            f"{path}: was trained for {document.step} steps already, but {settings.steps} are "
+            "asked for in all. Give at least as many, or start a new run."
+        )
+    before = document.training_graphs
+    if before.sha256 != graphs.sha256:
+        raise CheckpointError(
+            f"{path}: was started on other graphs ({before.source}, {before.graphs} graphs). "
+            "Continue with the same ones, or start a new run."
+        )

@@ -1,0 +1,138 @@
+"""The card of a model: what it learnt from, how, for how long, and how good it is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from graphscore.errors import CheckpointError
+from graphscore.settings import in_one_line
+
+CARD = "card.json"
+README = "README.md"
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """What a user should know of a model before using it.
+
+    Attributes:
+        name: of the model.
+        data: `source`, number of `graphs`, range of `nodes`, `sha256` of the training graphs; for
+            a dataset of the package also `description`, `origin` and `licence`; `communities` in
+            words, if the model is conditioned on them.
+        settings: all settings of the run, with the sampling settings the model is used with.
+        steps: optimiser steps.
+        seconds: training time.
+        parameters: how many.
+        weights: `file`, `bytes` and `sha256` of the averaged weights.
+        metrics: evaluations by name (`EvaluationResult.to_dict`).
+        provenance: versions and devices of the training, and what made the metrics.
+        note: anything else.
+    """
+
+    name: str
+    data: dict[str, Any]
+    settings: dict[str, Any]
+    steps: int
+    seconds: float
+    parameters: int
+    weights: dict[str, Any]
+    metrics: dict[str, dict[str, Any]]
+    provenance: dict[str, Any]
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the card as plain values."""
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """Return the text of `card.json`."""
+        return json.dumps(self.to_dict(), indent=1) + "\n"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the card as pairs of a heading and a text, without the metrics."""
+        data = self.data
+        low, high = data["nodes"]
+        settings = [
+            (part, in_one_line(values))
+            for part, values in self.settings.items()
+            if isinstance(values, dict)
+        ]
+        rows = [
+            ("trained on", f"{data['source']}, {data['graphs']} graphs of {low} to {high} nodes"),
+            ("communities", data.get("communities", "")),
+            ("data", data.get("description", "")),
+            ("origin of the data", data.get("origin", "")),
+            ("licence of the data", data.get("licence", "")),
+            (
+                "trained for",
+                f"{self.steps} steps, {self.seconds:.0f} s, seed {self.settings['seed']}",
+            ),
+            ("size", f"{self.parameters} parameters, {self.weights['bytes'] / 1e6:.2f} MB"),
+            *settings,
+            ("provenance", in_one_line(self.provenance)),
+            ("note", self.note),
+        ]
+        return [(heading, text) for heading, text in rows if text]
+
+    def metric_columns(self) -> list[list[str]]:
+        """Return the columns of a table, heading first: the evaluations' names, then what was
+        measured in at least one of them."""
+        rows = [[name, *_metrics(values)] for name, values in self.metrics.items()]
+        columns = [list(column) for column in zip(["", "graphs", *_DISTANCES, *_SHARES], *rows)]
+        return [column for column in columns if any(column[1:])]
+
+    def to_markdown(self) -> str:
+        """Return the card as a page."""
+        about = "\n".join(f"| {heading} | {text} |" for heading, text in self.rows())
+        page = (
+            f"# {self.name}\n\n"
+            f'`GraphGenerator.from_pretrained("{self.name}")`, '
+            f"`graphscore sample {self.name} -n 64`.\n\n"
+            f"| | |\n|---|---|\n{about}\n"
+        )
+        if not self.metrics:
+            return page
+        head, *rows = ("| " + " | ".join(row) + " |" for row in zip(*self.metric_columns()))
+        table = "\n".join([head, f"|{'---|' * len(self.metric_columns())}", *rows])
+        return f"{page}\n{self.about_metrics()}\n\n{table}\n"
+
+    def about_metrics(self) -> str:
+        """Return what the distances are."""
+        kernels = {str(values.get("kernel", "")).split(" ")[0] for values in self.metrics.values()}
+        named = f" ({kernels.pop()})" if len(kernels) == 1 and kernels != {""} else ""
+        return f"MMD{named} against the test graphs; smaller is better."
+
+
+_DISTANCES = ("degree", "clustering", "orbit", "spectrum", "average")
+_SHARES = {"unique": "uniqueness", "novel": "novelty", "valid": "valid", "V.U.N.": "vun"}
+
+
+def read_card(folder: Path) -> ModelCard | None:
+    """Read the card beside a model; None where there is none.
+
+    Raises:
+        CheckpointError: the card cannot be read.
+    """
+    path = folder / CARD
+    if not path.is_file():
+        return None
+    try:
+        return ModelCard(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise CheckpointError(
+            f"{path}: not a model card ({error}). Remove it, or restore it from a copy."
+        ) from None
+
+
+def _metrics(values: dict[str, Any]) -> list[str]:
+    shares = [values.get(key) for key in _SHARES.values()]
+    return [
+        str(values.get("sample_count", "")),
+        # What rounds to zero has no sign.
+        *("" if v is None else f"{round(v, 4) + 0:.4f}" for v in map(values.get, _DISTANCES)),
+        *("" if share is None else f"{100 * share:.3g}%" for share in shares),
+    ]

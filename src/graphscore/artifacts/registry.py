@@ -1,0 +1,78 @@
+"""The registry of pretrained models, and which folder a name means."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphscore.artifacts.checkpoint import DOCUMENT
+from graphscore.errors import CheckpointError
+
+MODELS = Path(__file__).parent / "pretrained"
+"""One folder per model: `checkpoint.json`, its tensors, `card.json` and the card as `README.md`."""
+
+
+@dataclass(frozen=True)
+class ModelPlace:
+    """Where a model lies, and its name if it came with the package."""
+
+    folder: Path
+    shipped: str | None = None
+
+
+def list_pretrained() -> list[str]:
+    """Names of the models that come with the package.
+
+    >>> "no such model" in list_pretrained()
+    False
+    """
+    return sorted(path.parent.name for path in MODELS.glob(f"*/{DOCUMENT}"))
+
+
+def pretrained_folder(name: str) -> Path:
+    """Return the folder of a model that comes with the package.
+
+    Raises:
+        CheckpointError: there is none of that name; the message says which there are.
+    """
+    if name not in list_pretrained():
+        raise CheckpointError(f"no model {name!r} comes with graphscore. {_known(name)}")
+    return MODELS / name
+
+
+def find_model(given: str | os.PathLike[str]) -> ModelPlace:
+    """Return what a user means by a folder or by the name of a model of the package.
+
+    A path that exists is a path; only otherwise is it taken for a name.
+
+    Raises:
+        CheckpointError: it is neither, or a folder without a model hides one of the package.
+    """
+    name, path = os.fspath(given), Path(given)
+    shipped = name in list_pretrained()
+    if os.path.exists(name):
+        if shipped and not (path / DOCUMENT).is_file():
+            raise CheckpointError(
+                f"{name}: no checkpoint here ({DOCUMENT} is missing). A path that exists is taken "
+                "as a path; for the model of that name that comes with graphscore, give "
+                f"{os.fspath(MODELS / name)}, or rename what is here."
+            )
+        return ModelPlace(path)
+    if shipped:
+        return ModelPlace(MODELS / name, name)
+    raise CheckpointError(
+        f"{name}: no checkpoint here, and no model of that name comes with graphscore. "
+        f"{_known(name)} Or give the folder that `graphscore train --out` or "
+        "`GraphGenerator.save` wrote."
+    )
+
+
+def _known(name: str) -> str:
+    names = list_pretrained()
+    if not names:
+        return "This installation has none: train one with `graphscore train`."
+    near = difflib.get_close_matches(name.lower().replace("_", "-"), names, n=1)
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    return f"{hint}Use one of: {', '.join(names)}."

@@ -1,0 +1,89 @@
+"""What all samplers share: base class of settings, result, callback, check for finite states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from pydantic import Field
+
+from graphscore.diffusion.sigmas import SigmaLevels, SigmaRange
+from graphscore.errors import SamplingError
+from graphscore.graphs.state import GraphState
+from graphscore.settings import Settings
+
+STARTS = (1.0, 0.7, 0.5)
+"""Noise levels to start from that a search tries, beside the largest."""
+
+OnStep = Callable[[int, GraphState], None]
+"""on_step(done, state): steps done so far and the state after them, which is the caller's to keep.
+Accelerated paths call it after several steps at once, and always after the last."""
+
+
+class SamplerSettings(Settings):
+    """Base class of the settings of samplers; each has a `kind` of its own."""
+
+    kind: str
+    """Which sampler these settings belong to."""
+    threshold: float = Field(default=0.5, gt=0, lt=1)
+    """Edge probabilities above it become edges."""
+
+    def total_steps(self, noise: SigmaLevels | SigmaRange) -> int:
+        """Return the number of steps that `on_step` counts."""
+        raise NotImplementedError
+
+    def variants(self, trained: SigmaRange | None) -> list[Self]:
+        """Return the settings that a search on validation graphs tries, this one among them.
+
+        Args:
+            trained: range of noise levels that the network was trained on, if it is a range.
+        """
+        raise NotImplementedError
+
+    @staticmethod
+    def starts(given: float | None, trained: SigmaRange | None) -> list[float | None]:
+        """Return noise levels to start from that a search tries: the given one and `STARTS`."""
+        if trained is None:
+            return [given]
+        inside = [start for start in STARTS if trained.sigma_min < start < trained.sigma_max]
+        return list(dict.fromkeys([given, None, *inside]))
+
+
+@dataclass(frozen=True)
+class SamplingResult:
+    """Final states of a sampler.
+
+    Attributes:
+        state: real-valued entries, to be decoded by the likelihood.
+        network_calls: how often the network was called on the batch.
+    """
+
+    state: GraphState
+    network_calls: int
+
+
+class FiniteCheck:
+    """Notices states that are not finite without making the device wait at every step."""
+
+    def __init__(self, steps: int, device: torch.device) -> None:
+        self._finite = torch.ones(steps, dtype=torch.bool, device=device)
+
+    def note(self, step: int, state: GraphState) -> None:
+        """Remember whether the state of step number `step` (from 0) is finite."""
+        self._finite[step] = state.isfinite()
+
+    def conclude(self, sigmas: tuple[float, ...]) -> None:
+        """Wait for the device and refuse states that were not finite.
+
+        Raises:
+            SamplingError: names the first sigma at which one was not.
+        """
+        finite = self._finite.tolist()
+        if not all(finite):
+            raise SamplingError(
+                f"sampling left the finite numbers at sigma {sigmas[finite.index(False)]:g}: the "
+                "network's answer there is not finite. Train it longer or with a lower learning "
+                "rate, or sample within the noise levels it was trained on."
+            )

@@ -1,0 +1,141 @@
+"""The protocol of a generative model: how it is built, trained, sampled and stored."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import networkx as nx
+import torch
+from torch import Tensor, nn
+
+from graphscore.acceleration import Accelerate
+from graphscore.config import RunSettings
+from graphscore.errors import SettingsError
+from graphscore.graphs import GraphBatch
+from graphscore.models.communities import CommunityDistribution
+from graphscore.models.request import SampleRequest
+from graphscore.models.sizes import SizeDistribution
+from graphscore.training import Objective
+
+
+@dataclass(frozen=True)
+class SamplingRun:
+    """How and where graphs are sampled.
+
+    Attributes:
+        random: source of noise on the device, by the number of a chunk of graphs.
+        device: where to compute.
+        accelerate: "auto" takes the fastest path that works on the device, "off" the plain one.
+        show_progress: show it on standard error.
+    """
+
+    random: Callable[[int], torch.Generator]
+    device: torch.device
+    accelerate: Accelerate = "auto"
+    show_progress: bool = False
+
+
+class Model(ABC):
+    """A generative model of graphs, trained or to be trained.
+
+    Attributes:
+        settings: complete settings of the run.
+        sizes: numbers of nodes of the training graphs.
+        communities: sizes of communities in the training graphs, if it is conditioned on them.
+        network: what the trainer changes; None for models without weights.
+        objective: what the trainer minimises; None for models that are fitted when they are built.
+    """
+
+    Settings: ClassVar[type[RunSettings]]
+    """Class of the settings of a run of this model."""
+
+    settings: RunSettings
+    sizes: SizeDistribution
+    communities: CommunityDistribution | None = None
+    network: nn.Module | None = None
+    objective: Objective | None = None
+
+    @classmethod
+    def defaults(cls, nodes: int, *, on_cpu: bool) -> dict[str, Any]:
+        """Return settings that depend on the size of the largest training graph.
+
+        Args:
+            nodes: of the largest graph.
+            on_cpu: choose what a CPU can train in minutes, or in hours for large graphs.
+        """
+        return {}
+
+    @classmethod
+    @abstractmethod
+    def from_graphs(
+        cls,
+        settings: Any,
+        graphs: Sequence[nx.Graph[Any]],
+        data: GraphBatch,
+        *,
+        show_progress: bool = False,
+    ) -> tuple[Self, GraphBatch]:
+        """Build the model for training graphs, with initial weights.
+
+        Args:
+            settings: complete settings of the run.
+            graphs: the training graphs.
+            data: the same as a batch, nodes in the same order.
+            show_progress: show long work on standard error.
+
+        Returns:
+            The model, and the batch that it is trained on.
+        """
+
+    @classmethod
+    @abstractmethod
+    def from_learned(
+        cls, settings: Any, learned: dict[str, Any], sizes: SizeDistribution
+    ) -> Self:
+        """Build a stored model, with weights still to be loaded into its network.
+
+        Args:
+            learned: what `learned` returned.
+        """
+
+    @abstractmethod
+    def learned(self) -> dict[str, Any]:
+        """Return what was learned from the graphs besides weights and sizes, as plain values."""
+
+    @abstractmethod
+    def sample(self, request: SampleRequest, run: SamplingRun) -> list[nx.Graph[Any]]:
+        """Generate graphs.
+
+        Raises:
+            SamplingError: sampling left the finite numbers.
+        """
+
+    def weights(self) -> dict[str, Tensor]:
+        """Return the weights by name; none for models without a network."""
+        return {} if self.network is None else self.network.state_dict()
+
+    def with_options(self, *, sampling: Any = None, guidance: float | None = None) -> Self:
+        """Return the same model with another sampler, or another weight of its guide model.
+
+        Raises:
+            SettingsError: the model has no such option.
+        """
+        for name, value in {"sampling": sampling, "guidance": guidance}.items():
+            if value is not None:
+                raise SettingsError(
+                    f"the model {self.settings.model!r} has no settings for {name}; leave it out."
+                )
+        return self
+
+    def sampling_variants(self) -> list[Any]:
+        """Return the sampling settings that a search on validation graphs tries.
+
+        Raises:
+            SettingsError: the model has no sampling settings.
+        """
+        raise SettingsError(
+            f"the model {self.settings.model!r} has no sampling settings to choose from."
+        )

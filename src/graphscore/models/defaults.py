@@ -1,0 +1,127 @@
+"""Which models there are, and how settings that a user left open are completed, once and here."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphscore.config import RunSettings, merge
+from graphscore.errors import SettingsError
+from graphscore.models.base import Model
+from graphscore.models.diffusion import DenoiserModel, EDPGNNModel
+from graphscore.models.erdos_renyi import ErdosRenyi
+from graphscore.networks import EDPGNNSettings
+from graphscore.settings import Settings
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """A name by which users ask for a model.
+
+    Attributes:
+        model: the class.
+        about: what it is, in one line.
+        preset: settings that the name stands for.
+    """
+
+    model: type[Model]
+    about: str
+    preset: dict[str, Any] = field(default_factory=dict)
+
+
+def _edp_gnn(settings: EDPGNNSettings) -> dict[str, Any]:
+    return {"network": settings.model_dump(exclude_unset=True)}
+
+
+MODELS: dict[str, ModelEntry] = {
+    "denoiser": ModelEntry(DenoiserModel, "denoiser at every noise level, sized to the graphs"),
+    "edp-gnn": ModelEntry(EDPGNNModel, "EDP-GNN with the paper's settings"),
+    "edp-gnn-released": ModelEntry(
+        EDPGNNModel, "EDP-GNN as its published program has it", _edp_gnn(EDPGNNSettings.released())
+    ),
+    "gin": ModelEntry(
+        EDPGNNModel,
+        "vanilla GIN, the paper's ablation",
+        _edp_gnn(EDPGNNSettings.ablation(learnable_adjacency=False, multi_channel=False)),
+    ),
+    "erdos-renyi": ModelEntry(ErdosRenyi, "independent edges of the training graphs' density"),
+}
+"""All models by name."""
+
+DEFAULT_MODEL = "denoiser"
+"""What a user gets without naming a model, in Python and on the command line."""
+
+KINDS: dict[str, type[Model]] = {
+    entry.model.Settings.model_fields["model"].default: entry.model for entry in MODELS.values()
+}
+"""Classes of models by the kind in their settings."""
+
+
+def find_entry(name: str) -> ModelEntry:
+    """Return the model of a name.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    if name not in MODELS:
+        near = difflib.get_close_matches(str(name), MODELS, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise SettingsError(f"unknown model {name!r}.{hint} Use one of: {', '.join(MODELS)}.")
+    return MODELS[name]
+
+
+def resolve_settings(given: Mapping[str, Any], *, nodes: int, on_cpu: bool) -> RunSettings:
+    """Return complete settings: those given, over those of the model's name, over its defaults.
+
+    Args:
+        given: `model`, `seed` and sections, each a settings object, which is complete, or a
+            dictionary of the values that differ from the defaults.
+        nodes: of the largest training graph.
+        on_cpu: choose what a CPU can train in minutes, or in hours for large graphs.
+
+    Raises:
+        SettingsError: the model or a setting is unknown, or a value is out of range.
+
+    >>> resolve_settings({}, nodes=12, on_cpu=True).model
+    'denoiser'
+    >>> resolve_settings({"model": "gin"}, nodes=12, on_cpu=True).network.learnable_adjacency
+    False
+    """
+    entry = find_entry(given.get("model", DEFAULT_MODEL))
+    sections = {name: _plain(value) for name, value in given.items() if name != "model"}
+    defaults = merge(entry.model.defaults(nodes, on_cpu=on_cpu), entry.preset)
+    return entry.model.Settings(**merge(defaults, sections))
+
+
+def check_settings(given: Mapping[str, Any], *, on_cpu: bool) -> None:
+    """Refuse settings that are wrong for graphs of every size, before there are any graphs.
+
+    Raises:
+        SettingsError: as `resolve_settings`.
+    """
+    errors = []
+    for nodes in (1, 1000):
+        try:
+            resolve_settings(given, nodes=nodes, on_cpu=on_cpu)
+        except SettingsError as error:
+            errors.append(error)
+    if len(errors) == 2:
+        raise errors[0]
+
+
+def stored_settings(values: Mapping[str, Any]) -> RunSettings:
+    """Return the settings of a stored model, which are complete.
+
+    Raises:
+        SettingsError: they are not, or the kind of model is unknown.
+    """
+    kind = values.get("model")
+    if kind not in KINDS:
+        raise SettingsError(f"unknown kind of model {kind!r}. Known: {', '.join(KINDS)}.")
+    return KINDS[kind].Settings(**values)
+
+
+def _plain(value: Any) -> Any:
+    return value.model_dump() if isinstance(value, Settings) else value

@@ -1,0 +1,78 @@
+"""Settings of diffusion models, complete and each with an explicit kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+from pydantic import field_validator, model_validator
+
+from graphscore.config import RunSettings
+from graphscore.diffusion import DenoisingSettings, GuidanceSettings, SigmaLevels, SigmaRange
+from graphscore.diffusion.samplers import HeunSettings, LangevinSettings, SamplingSettings
+from graphscore.networks import DenoiserSettings, EDPGNNSettings, NetworkSettings
+from graphscore.training import TrainingSettings
+
+
+class GuideSettings(GuidanceSettings):
+    """The guide model of a guided model, and how strongly it guides."""
+
+    network: NetworkSettings
+
+
+class DenoiserModelSettings(RunSettings):
+    """A network trained to denoise at every noise level of a range."""
+
+    model: Literal["denoiser"] = "denoiser"
+    network: NetworkSettings = DenoiserSettings()
+    noise: SigmaRange = SigmaRange()
+    """Noise levels, drawn uniformly in log sigma in training."""
+    objective: DenoisingSettings = DenoisingSettings()
+    training: TrainingSettings = TrainingSettings()
+    sampling: SamplingSettings = HeunSettings()
+    guide: GuideSettings | None = None
+    """A model has one if it was put together from two, see `GraphGenerator.guided_by`."""
+
+    @property
+    def steps(self) -> int:
+        """Optimiser steps in all."""
+        return self.training.steps
+
+    @property
+    def communities(self) -> bool:
+        """Whether the network is conditioned on communities."""
+        return isinstance(self.network, DenoiserSettings) and self.network.communities
+
+    @model_validator(mode="after")
+    def _starts_within(self) -> Self:
+        # Before training, rather than when graphs are asked for.
+        self.noise.starting_at(getattr(self.sampling, "sigma_max", None))
+        return self
+
+
+class EDPGNNModelSettings(RunSettings):
+    """The paper's model: score matching at fixed noise levels, Langevin sampling."""
+
+    model: Literal["edp-gnn"] = "edp-gnn"
+    network: EDPGNNSettings = EDPGNNSettings()
+    noise: SigmaLevels = SigmaLevels()
+    training: TrainingSettings = TrainingSettings()
+    sampling: LangevinSettings = LangevinSettings()
+
+    @property
+    def steps(self) -> int:
+        """Optimiser steps in all."""
+        return self.training.steps
+
+    @field_validator("sampling", mode="before")
+    @classmethod
+    def _needs_score(cls, sampling: Any) -> Any:
+        given = sampling if isinstance(sampling, Mapping) else {}
+        kind = given.get("kind", getattr(sampling, "kind", "langevin"))
+        if kind != "langevin":
+            raise ValueError(
+                f"the sampler {kind!r} needs a network that was trained to denoise at every noise "
+                "level: use the model 'denoiser', whose network may be an EDP-GNN "
+                "(network.kind 'edp-gnn'), or the sampler 'langevin'"
+            )
+        return sampling

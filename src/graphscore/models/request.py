@@ -1,0 +1,138 @@
+"""What was asked of new graphs: how many nodes each has, and which communities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from graphscore.errors import SettingsError
+from graphscore.graphs import NO_CONDITION, Condition
+from graphscore.models.communities import (
+    CommunityDistribution,
+    CommunitySizes,
+    community_tensor,
+)
+from graphscore.models.sizes import SizeDistribution
+
+MOST_NODES = 100_000
+"""Nodes of a graph whose pairs alone, one number each, take 40 GB."""
+LONGEST = 60
+"""Characters of what was asked for that a message repeats."""
+
+
+@dataclass(frozen=True)
+class SampleRequest:
+    """Graphs to generate.
+
+    Attributes:
+        sizes: (number,) int64, nodes of each.
+        communities: of each, where the model is conditioned on them.
+    """
+
+    sizes: Tensor
+    communities: list[CommunitySizes] | None = None
+
+    def condition(self, chosen: Tensor, nodes: int) -> Condition:
+        """Return the condition of some of the graphs, padded to `nodes` nodes."""
+        if self.communities is None:
+            return NO_CONDITION
+        partitions = [self.communities[index] for index in chosen.tolist()]
+        return Condition(communities=community_tensor(partitions, nodes))
+
+
+def resolve_request(
+    number: int,
+    sizes: Sequence[int] | None,
+    communities: Sequence[Sequence[int]] | None,
+    known_sizes: SizeDistribution,
+    known_communities: CommunityDistribution | None,
+    *,
+    random: Callable[[str], torch.Generator],
+) -> SampleRequest:
+    """Return what was asked for; the rest is drawn from the distribution of training graphs.
+
+    Args:
+        number: how many graphs.
+        sizes: nodes of each, if asked for.
+        communities: sizes of the communities of each, if asked for.
+        known_sizes, known_communities: of training graphs; the latter where a model is conditioned on
+            them.
+        random: source of what is drawn, by its name.
+
+    Raises:
+        SettingsError: what was asked for makes no sense.
+
+    >>> known = SizeDistribution({5: 1}), CommunityDistribution({(3, 2): 1})
+    >>> random = lambda _: torch.Generator().manual_seed(0)
+    >>> resolve_request(1, None, [(2, 2)], *known, random=random)
+    SampleRequest(sizes=tensor([4]), communities=[(2, 2)])
+    """
+    if number < 1:
+        raise SettingsError(f"cannot sample {number} graphs; ask for at least 1.")
+    if communities is not None:
+        if known_communities is None:
+            raise SettingsError(
+                "this model is not conditioned on communities, so their sizes have no meaning. "
+                "Train one with network.communities, or `graphscore train --communities`."
+            )
+        if sizes is not None:
+            raise SettingsError("communities say how many nodes there are; leave out sizes.")
+        given = _listed(communities)
+        asked = [tuple(_whole_numbers(of_graph)) for of_graph in given]
+        if len(asked) != number or not all(asked):
+            wrong = next((of for of, fine in zip(given, asked) if not fine), communities)
+            raise SettingsError(
+                f"communities must be those of {number} graphs, each as whole numbers of nodes of "
+                f"at least 1, such as {[(20, 25)] * min(number, 2)}; got {_short(wrong)}."
+            )
+        return SampleRequest(_checked([sum(of_graph) for of_graph in asked]), asked)
+    if sizes is None:
+        nodes = known_sizes.draw(number, generator=random("sizes"))
+    else:
+        whole = _whole_numbers(sizes)
+        if len(whole) != number:
+            raise SettingsError(
+                f"sizes must be {number} numbers of nodes, whole and at least 1, "
+                f"got {_short(sizes)}."
+            )
+        nodes = _checked(whole)
+    if known_communities is None:
+        return SampleRequest(nodes, None)
+    return SampleRequest(nodes, known_communities.draw(nodes, generator=random("communities")))
+
+
+def _checked(nodes: list[int]) -> Tensor:
+    if max(nodes) > MOST_NODES:
+        raise SettingsError(
+            f"{max(nodes)} nodes are asked for, but a graph of more than {MOST_NODES} has too many "
+            "pairs for any memory. Ask for fewer."
+        )
+    return torch.tensor(nodes)
+
+
+def _listed(values: Any) -> list[Any]:
+    """Return values once and for all, since some can be gone through only once; none of others."""
+    try:
+        return list(values)
+    except TypeError:
+        return []
+
+
+def _whole_numbers(values: Any) -> list[int]:
+    """Return values that are whole and at least 1; none if one is not."""
+    given = _listed(values)
+    try:
+        whole = [int(value) for value in given]
+        fine = all(number == value and number >= 1 for number, value in zip(whole, given))
+    except (TypeError, ValueError, OverflowError):  # no numbers, or not finite
+        return []
+    return whole if fine else []
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

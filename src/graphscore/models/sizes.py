@@ -1,0 +1,60 @@
+"""Numbers of nodes of new graphs: the empirical distribution of the training graphs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from graphscore.errors import GraphDataError
+
+
+@dataclass(frozen=True)
+class SizeDistribution:
+    """Numbers of nodes and how often each occurred, p(N) of section 3.2.
+
+    >>> SizeDistribution.of([3, 5, 5])
+    SizeDistribution(counts={3: 1, 5: 2})
+    """
+
+    counts: dict[int, int]
+
+    @classmethod
+    def of(cls, sizes: Iterable[int]) -> SizeDistribution:
+        """Count the sizes of graphs.
+
+        Raises:
+            GraphDataError: there are none.
+        """
+        counts = dict(sorted(Counter(int(size) for size in sizes).items()))
+        if not counts:
+            raise GraphDataError("no graphs to take sizes from; give at least one.")
+        return cls(counts)
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The smallest and the largest number of nodes."""
+        return min(self.counts), max(self.counts)
+
+    def draw(self, number: int, *, generator: torch.Generator) -> Tensor:
+        """Draw sizes independently, (number,) int64."""
+        sizes = torch.tensor(list(self.counts))
+        weights = torch.tensor(list(self.counts.values()), dtype=torch.float64)
+        return sizes[torch.multinomial(weights, number, replacement=True, generator=generator)]
+
+
+def chunks_of_similar_size(sizes: Tensor, pairs: int) -> list[Tensor]:
+    """Cut graphs, smallest first, into index chunks of at most `pairs` padded pairs each.
+
+    >>> [chunk.tolist() for chunk in chunks_of_similar_size(torch.tensor([3, 1, 3]), 9)]
+    [[1], [0], [2]]
+    """
+    chunks: list[list[int]] = [[]]
+    for index in torch.argsort(sizes, stable=True).tolist():
+        if chunks[-1] and (len(chunks[-1]) + 1) * int(sizes[index]) ** 2 > pairs:
+            chunks.append([])
+        chunks[-1].append(index)
+    return [torch.tensor(chunk) for chunk in chunks]
