@@ -1,4 +1,4 @@
-"""What a graph is reduced to before two sets of graphs are compared."""
+"""Descriptors: the histograms and vectors by which two sets of graphs are compared."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ CLUSTERING_BINS = 100
 
 SPECTRUM_BINS = 200
 SPECTRUM_RANGE = (-1e-5, 2.0)
-"""Equal bins for Laplacian eigenvalues, as in published evaluations; they begin below 0 so that no
-eigenvalue that occurs often sits on the edge of a bin."""
+"""Equal bins for Laplacian eigenvalues, as in published evaluations; the first begins below 0, so
+that the frequent eigenvalue 0 is not on the edge of a bin."""
 
 
 def degree_histograms(graphs: Iterable[nx.Graph[Any]]) -> IntArray:
@@ -170,8 +170,8 @@ def union_mean_orbits(union: GraphUnion, orbits: IntArray) -> FloatArray:
     empty = np.flatnonzero(union.sizes == 0)
     if len(empty):
         raise GraphDataError(
-            f"graph {empty[0]}: it has no nodes, so nothing can be averaged over them. "
-            "Remove empty graphs first, or use evaluate, which counts them."
+            f"graph {empty[0]}: it has no nodes, so there is no mean over nodes. Remove empty "
+            "graphs first, or use evaluate, which treats them as a single node."
         )
     totals = np.zeros((len(union), ORBIT_COUNT), dtype=np.int64)
     if len(union):

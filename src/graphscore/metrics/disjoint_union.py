@@ -1,7 +1,7 @@
 """GraphUnion: many graphs as one sparse graph without edges between them.
 
-Metrics look at thousands of small graphs. Walking through them one by one in Python is what makes
-evaluation slow, so they are laid side by side once and every descriptor is computed on flat arrays.
+Metrics compare thousands of small graphs. A Python loop over them would be slow, so graphs are
+converted once and every descriptor is computed on flat arrays.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class GraphUnion:
 
     @classmethod
     def of(cls, graphs: Iterable[nx.Graph[Any]]) -> GraphUnion:
-        """Lay networkx graphs side by side; nodes keep the order in which the graph lists them.
+        """Convert networkx graphs; nodes keep the order in which the graph lists them.
 
         Raises:
             GraphDataError: a graph is directed, a multigraph, has self-loops, or is not a graph.
@@ -112,8 +112,7 @@ class GraphUnion:
         """Put one isolated node into every graph that has no node.
 
         A histogram over no nodes cannot be normalised. A single node has the same degrees,
-        clustering and orbit counts (all zero) as any edgeless graph, and keeps the graph in the
-        metric instead of letting it disappear.
+        clustering and orbit counts (all zero) as any graph without edges.
 
         >>> GraphUnion.of([nx.empty_graph(0), nx.path_graph(2)]).with_node_in_empty().sizes.tolist()
         [1, 2]
@@ -141,7 +140,7 @@ class GraphUnion:
 
     @staticmethod
     def concatenate(unions: Sequence[GraphUnion]) -> GraphUnion:
-        """Put unions one after the other.
+        """Concatenate unions.
 
         >>> path = GraphUnion.of([nx.path_graph(2)])
         >>> GraphUnion.concatenate([path, path]).dst.tolist()
@@ -153,6 +152,27 @@ class GraphUnion:
             np.concatenate([union.src + start for union, start in zip(unions, starts)]),
             np.concatenate([union.dst + start for union, start in zip(unions, starts)]),
         )
+
+
+def union_of(
+    graphs: Sequence[nx.Graph[Any]], name: str, *, drop_isolated: bool = False
+) -> GraphUnion:
+    """Convert the graphs of an argument that must hold at least one, naming it in errors.
+
+    Raises:
+        GraphDataError: there is no graph, or one is not simple and undirected.
+
+    Example:
+        >>> union_of([nx.empty_graph(2)], "samples", drop_isolated=True).sizes.tolist()
+        [0]
+    """
+    try:
+        union = GraphUnion.of(graphs)
+    except GraphDataError as error:
+        raise GraphDataError(f"{name}, {error}") from None
+    if not len(union):
+        raise GraphDataError(f"{name} holds no graph; give at least one.")
+    return union.without_isolated() if drop_isolated else union
 
 
 def ranges(starts: IntArray, lengths: IntArray) -> IntArray:

@@ -1,4 +1,4 @@
-"""Similarity of two descriptors: the kernels under which sets of graphs are compared."""
+"""Kernels between descriptors of graphs."""
 
 from __future__ import annotations
 
