@@ -1,10 +1,11 @@
-"""Every file format: there and back, refusals with file and line, writing as a whole."""
+"""Every file format: round trips, errors with file and line, atomic writes."""
 
 from __future__ import annotations
 
 import errno
 import gzip
 import os
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 from graphscore.errors import GraphDataError, OutputError
 from graphscore.graphs import GraphBatch, Repairs, prepare_graphs, read_graphs, write_graphs
+from graphscore.graphs.formats import FORMATS
 
 NAMES = [
     ("many.g6", None),
@@ -37,6 +39,15 @@ def edge_sets(graphs):
     return [(list(g), {frozenset(edge) for edge in g.edges}) for g in graphs]
 
 
+def test_every_format_has_a_round_trip():
+    by_suffix = {suffix: name for name, form in FORMATS.items() for suffix in form.suffixes}
+    assert len(by_suffix) == sum(len(form.suffixes) for form in FORMATS.values())
+    tested = {
+        form or by_suffix[Path(name.lower().removesuffix(".gz")).suffix] for name, form in NAMES
+    }
+    assert tested == set(FORMATS)
+
+
 @pytest.mark.parametrize(("name", "form"), NAMES)
 def test_round_trip(tmp_path, assorted, name, form):
     write_graphs(tmp_path / name, assorted, format=form)
@@ -49,7 +60,7 @@ def test_round_trip(tmp_path, assorted, name, form):
 @pytest.mark.parametrize("form", ["graphml", "gml", "edgelist", "tu"])
 def test_the_format_of_a_folder_is_recognised(tmp_path, assorted, form):
     write_graphs(tmp_path / "set", assorted, format=form)
-    (tmp_path / "set" / "notes.md").write_text("left alone")
+    (tmp_path / "set" / "notes.md").write_text("ignored")
     assert edge_sets(read_graphs(str(tmp_path / "set"))) == edge_sets(assorted)
 
 
@@ -67,7 +78,7 @@ def test_the_same_graphs_give_the_same_bytes(tmp_path, assorted):
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
 
 
-def test_features_and_labels_survive_where_the_format_holds_them(tmp_path):
+def test_features_and_labels_are_kept_where_the_format_has_them(tmp_path):
     graph = nx.path_graph(3)
     for node in graph:
         graph.nodes[node].update(x=[node / 3, -1e-9], label=node + 4, colour=f"<é&{node}>")
@@ -222,8 +233,8 @@ PATH = np.array([[[0, 1, 0], [1, 0, 0], [0, 0, 0]]])
         ({"adj": PATH[0]}, ["adj of type int64 and shape (3, 3)"]),
         ({"adj": PATH.astype(str)}, ["adj of type <U"]),
         ({"adj": PATH.astype(object)}, ["Python objects"]),
-        ({"adj": PATH, "sizes": np.array([4])}, ["room for 0 to 3"]),
-        ({"adj": PATH, "sizes": np.array([-1])}, ["room for 0 to 3"]),
+        ({"adj": PATH, "sizes": np.array([4])}, ["0 to 3 nodes"]),
+        ({"adj": PATH, "sizes": np.array([-1])}, ["0 to 3 nodes"]),
         ({"adj": PATH, "sizes": np.array([2.0])}, ["integers of shape (1,)"]),
         ({"adj": PATH, "sizes": np.array([1])}, ["graph 1: an edge at a node"]),
         ({"adj": PATH, "node_mask": np.ones((1, 2), bool)}, ["node_mask of type bool"]),
@@ -355,7 +366,7 @@ def test_paths_and_formats_that_cannot_be_read(tmp_path):
     refused("no such file", tmp_path / "missing.g6")
     refused(r"cannot tell.*\.g6.*\.graphml.*--format", tmp_path / "g.foo")
     refused("unknown format 'graph7'.*graph6", tmp_path / "g.foo", format="graph7")
-    refused("TU format is a folder", tmp_path / "g.foo", format="tu")
+    refused("tu format is a folder", tmp_path / "g.foo", format="tu")
     refused("compressed already", tmp_path / "g.npz.gz")
     refused("no graph files", tmp_path)
     refused("no gml files", tmp_path, format="gml")
@@ -410,7 +421,7 @@ def test_a_failing_write_changes_nothing(tmp_path, monkeypatch, name, form, call
     assert (tmp_path / "g.g6").read_bytes() == before
 
 
-def test_an_interrupted_write_leaves_no_traces(tmp_path, monkeypatch):
+def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
@@ -428,7 +439,7 @@ def test_links_are_written_through(tmp_path):
     assert (tmp_path / "real.g6").read_bytes() == b"A_\n"
 
 
-def test_attributes_that_a_format_cannot_hold(tmp_path):
+def test_attributes_that_a_format_cannot_store(tmp_path):
     graph = nx.path_graph(2)
     graph.nodes[0]["note"] = "bell \x07"
     with pytest.raises(GraphDataError, match="GraphML cannot"):
@@ -440,7 +451,7 @@ def test_attributes_that_a_format_cannot_hold(tmp_path):
     with pytest.raises(GraphDataError, match="node 1: no attribute 'x'"):
         write_graphs(tmp_path / "g.npz", [graph])
     graph.nodes[0]["x"] = "text"
-    with pytest.raises(GraphDataError, match="no vector"):
+    with pytest.raises(GraphDataError, match="not a vector"):
         write_graphs(tmp_path / "set", [graph], format="tu")
     assert os.listdir(tmp_path) == []
 

@@ -47,8 +47,8 @@ def orbit_counts(graphs: Iterable[nx.Graph[Any]]) -> list[IntArray]:
     complete graph of four.
 
     Counts f of subgraphs that need not be induced have closed formulas in degrees, triangles and
-    common neighbours; the induced counts g solve the triangular system f = M g, where M[o, p] counts
-    the spanning subgraphs of the graphlet of orbit p in which its root has orbit o.
+    common neighbours. The induced counts g solve the triangular system f = M g, where M[o, p] is
+    the number of spanning subgraphs of the graphlet of orbit p in which its root has orbit o.
 
     Returns:
         One (n,15) int64 array per graph, rows in the order in which the graph lists its nodes.
