@@ -31,10 +31,10 @@ def evaluate(
     samples
         File or folder of generated graphs (or a dataset, such as ego-small:train).
     reference
-        Graphs held out from training: a file, a folder, or a dataset (its test part).
+        Graphs held out from training: a file, a folder, or a dataset (its test split).
     training
         Training graphs: adds novelty, and a row for their own MMD to the reference (the floor, the
-        MMD of two samples of one distribution). A file, a folder, or a dataset (its training part).
+        MMD of two samples of one distribution). A file, a folder or a dataset (its training split).
     kernel
         gaussian-emd as in published tables of Community-small and Ego-small; gaussian-tv, which
         adds the spectrum and keeps isolated nodes, as in those of Planar, Tree and SBM.
