@@ -148,17 +148,23 @@ def _tree() -> _Parts:
     }
 
 
-PLANAR = Published(
-    DatasetInfo(
-        name="planar-spectre",
-        description="The published planar graphs of 64 nodes with their published splits.",
+def _info(name: str, description: str, nodes: tuple[int, int], source: str) -> DatasetInfo:
+    return DatasetInfo(
+        name=f"{name}-spectre",
+        description=f"The published {description}",
         num_graphs=NUM_GRAPHS,
-        min_nodes=planar.NUM_NODES,
-        max_nodes=planar.NUM_NODES,
-        source=f"SPECTRE (Martinkus et al. 2022, ICML), {URL}",
+        min_nodes=nodes[0],
+        max_nodes=nodes[1],
+        source=f"{source}, {URL}",
         licence=_REGENERATED,
         validation_held_out=True,
-    ),
+    )
+
+
+_SPECTRE = "SPECTRE (Martinkus et al. 2022, ICML)"
+
+PLANAR = Published(
+    _info("planar", "planar graphs of 64 nodes with their published splits.", (64, 64), _SPECTRE),
     _planar,
     {
         "train": "76ebfb41fb28d8a50ec06f1a707cd44d26bf006ac05fb89f2896102b81bf9fee",
@@ -168,15 +174,11 @@ PLANAR = Published(
 )
 
 TREE = Published(
-    DatasetInfo(
-        name="tree-spectre",
-        description="The published trees of 64 nodes with their published splits.",
-        num_graphs=NUM_GRAPHS,
-        min_nodes=tree.NUM_NODES,
-        max_nodes=tree.NUM_NODES,
-        source=f"Bergmeister et al. 2024 (ICLR), {URL}",
-        licence=_REGENERATED,
-        validation_held_out=True,
+    _info(
+        "tree",
+        "trees of 64 nodes with their published splits.",
+        (64, 64),
+        "Bergmeister et al. 2024 (ICLR)",
     ),
     _tree,
     {
@@ -187,16 +189,11 @@ TREE = Published(
 )
 
 SBM = Published(
-    DatasetInfo(
-        name="sbm-spectre",
-        description="The published stochastic block models with their published splits; a few are "
-        "not connected.",
-        num_graphs=NUM_GRAPHS,
-        min_nodes=44,
-        max_nodes=187,
-        source=f"SPECTRE (Martinkus et al. 2022, ICML), {URL}",
-        licence=_REGENERATED,
-        validation_held_out=True,
+    _info(
+        "sbm",
+        "stochastic block models with their published splits; a few are not connected.",
+        (44, 187),
+        _SPECTRE,
     ),
     _sbm,
     {

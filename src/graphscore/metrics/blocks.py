@@ -13,9 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphscore.errors import GraphDataError
-from graphscore.metrics.disjoint_union import GraphUnion, IntArray
-
-FloatArray = npt.NDArray[np.float64]
+from graphscore.metrics.disjoint_union import FloatArray, GraphUnion, IntArray
 
 MAX_BLOCKS = 8
 """Partitions into more blocks than this are not tried."""

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from graphscore.errors import GraphDataError
 
 IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,14 @@ class GraphUnion:
     dst: IntArray
 
     @classmethod
-    def of(cls, graphs: Iterable[nx.Graph[Any]]) -> GraphUnion:
-        """Convert networkx graphs; nodes keep the order in which the graph lists them.
+    def of(cls, graphs: Iterable[nx.Graph[Any]] | GraphUnion) -> GraphUnion:
+        """Convert networkx graphs, nodes in their order; a union is returned as it is.
 
         Raises:
             GraphDataError: a graph is directed, a multigraph, has self-loops, or is not a graph.
         """
+        if isinstance(graphs, GraphUnion):
+            return graphs
         sizes: list[int] = []
         degrees: list[int] = []
         neighbours: list[int] = []

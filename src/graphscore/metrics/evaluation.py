@@ -19,10 +19,10 @@ from graphscore.errors import SettingsError
 from graphscore.metrics.descriptors import (
     CLUSTERING_BINS,
     SPECTRUM_BINS,
-    union_clustering_histograms,
-    union_degree_histograms,
-    union_mean_orbits,
-    union_spectrum_histograms,
+    clustering_histograms,
+    degree_histograms,
+    mean_orbit_counts,
+    spectrum_histograms,
 )
 from graphscore.metrics.disjoint_union import GraphUnion, IntArray, union_of
 from graphscore.metrics.kernels import cumulative, gaussian, gaussian_emd, gaussian_tv, normalised
@@ -74,16 +74,16 @@ class Descriptor:
 
 
 DESCRIPTORS: dict[str, Descriptor] = {
-    "degree": Descriptor(lambda union, _: union_degree_histograms(union), sigma=1.0, spacing=1.0),
+    "degree": Descriptor(lambda union, _: degree_histograms(union), sigma=1.0, spacing=1.0),
     "clustering": Descriptor(
-        lambda union, orbits: union_clustering_histograms(union, triangles=orbits[:, 3]),
+        clustering_histograms,
         sigma=0.1,
         spacing=1 / CLUSTERING_BINS,
         bins=CLUSTERING_BINS,
     ),
-    "orbit": Descriptor(union_mean_orbits, sigma=30.0),
+    "orbit": Descriptor(mean_orbit_counts, sigma=30.0),
     "spectrum": Descriptor(
-        lambda union, _: union_spectrum_histograms(union),
+        lambda union, _: spectrum_histograms(union),
         sigma=1.0,
         spacing=1.0,  # as published: EMD in numbers of bins, not in differences of eigenvalues
         bins=SPECTRUM_BINS,

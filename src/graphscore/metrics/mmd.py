@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from graphscore.errors import GraphDataError
-from graphscore.metrics.kernels import FloatArray, Kernel
+from graphscore.metrics.disjoint_union import FloatArray
+from graphscore.metrics.kernels import Kernel
 
 _ROWS = 512  # rows of a kernel matrix held at a time; bounds memory for large sample sets
 

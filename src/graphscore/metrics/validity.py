@@ -1,6 +1,7 @@
 """Whether a graph has the property that defines its family, and if not, why.
 
-`VALIDITY_CHECKS` is the table of families: a new check is one entry there.
+`VALIDITY_CHECKS` is the table of families: a new check is one entry there. All checks raise
+`GraphDataError` if a graph is directed, a multigraph or has self-loops.
 """
 
 from __future__ import annotations
@@ -62,9 +63,6 @@ def validity_of(name: str) -> ValidityCheck | None:
 def is_planar(graph: nx.Graph[Any]) -> bool:
     """Return whether a graph is connected and can be drawn without crossing edges.
 
-    Raises:
-        GraphDataError: the graph is directed, a multigraph or has self-loops.
-
     Example:
         >>> is_planar(nx.complete_graph(4)), is_planar(nx.complete_graph(5))
         (True, False)
@@ -81,9 +79,6 @@ def _invalid_planar(graph: nx.Graph[Any]) -> str | None:
 def is_tree(graph: nx.Graph[Any]) -> bool:
     """Return whether a graph is connected and has no cycle; a single node is a tree.
 
-    Raises:
-        GraphDataError: the graph is directed, a multigraph or has self-loops.
-
     Example:
         >>> is_tree(nx.path_graph(5)), is_tree(nx.cycle_graph(5))
         (True, False)
@@ -99,9 +94,6 @@ def _invalid_tree(graph: nx.Graph[Any]) -> str | None:
 
 def is_lobster(graph: nx.Graph[Any]) -> bool:
     """Return whether a graph is a tree that removing all leaves twice turns into a path or nothing.
-
-    Raises:
-        GraphDataError: the graph is directed, a multigraph or has self-loops.
 
     Example:
         >>> is_lobster(nx.path_graph(5)), is_lobster(nx.balanced_tree(3, 3))
@@ -128,9 +120,6 @@ def is_grid(graph: nx.Graph[Any], *, sides: tuple[int, int] | None = None) -> bo
         graph: the graph.
         sides: smallest and largest number of nodes along a side, for instance (10, 19) for the
             dataset `grid`; by default any number from 2.
-
-    Raises:
-        GraphDataError: the graph is directed, a multigraph or has self-loops.
 
     Example:
         >>> grid = nx.grid_2d_graph(3, 4)
@@ -206,9 +195,6 @@ def fit_blocks(graph: nx.Graph[Any]) -> BlockFit:
     between them, the sum over both of (E - N p0)^2 / (N p0 (1 - p0)) is approximately chi-square
     with two degrees of freedom, whose tail probability is exp(-x/2).
 
-    Raises:
-        GraphDataError: the graph is directed, a multigraph or has self-loops.
-
     Example:
         >>> blocks = [nx.gnp_random_graph(30, 0.3, seed=seed) for seed in range(2)]
         >>> graph = nx.disjoint_union_all(blocks)
@@ -254,9 +240,6 @@ def is_block_structured(graph: nx.Graph[Any], *, calibrated: bool = False) -> bo
     Args:
         graph: the graph.
         calibrated: use the calibrated test at the 1 % level instead: 99 % of true graphs pass.
-
-    Raises:
-        GraphDataError: the graph is directed, a multigraph or has self-loops.
 
     Example:
         >>> is_block_structured(nx.gnp_random_graph(90, 0.1, seed=0))
