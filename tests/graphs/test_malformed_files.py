@@ -113,20 +113,6 @@ def test_refused_stacks(tmp_path, arrays, words):
     refused(tmp_path / "s.npz", words)
 
 
-TU = {
-    "A": "1, 2\n2, 1\n4, 3\n3, 4\n",
-    "graph_indicator": "1\n1\n2\n2\n2\n",
-    "node_labels": "0\n1\n0\n1\n2\n",
-    "node_attributes": "0.5, 1\n1, 1\n1, 1\n1, 1\n2, 1\n",
-}
-
-
-def write_tu(folder, **changes):
-    for part, text in {**TU, **changes}.items():
-        if text is not None:
-            (folder / f"TOY_{part}.txt").write_text(text)
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -148,6 +134,6 @@ def write_tu(folder, **changes):
         ({"A": None}, ["TOY_graph_indicator.txt", "missing"]),
     ],
 )
-def test_inconsistent_tu_folders(tmp_path, changes, words):
+def test_inconsistent_tu_folders(tmp_path, write_tu, changes, words):
     write_tu(tmp_path, **changes)
     refused(tmp_path, words)

@@ -65,13 +65,13 @@ def test_spectra_equal_those_of_networkx(random_graphs):
 
 
 def test_known_spectra():
-    complete, cycle, star, lonely = laplacian_spectra(
+    complete, cycle, star, single = laplacian_spectra(
         [nx.complete_graph(6), nx.cycle_graph(5), nx.star_graph(4), nx.empty_graph(1)]
     )
     np.testing.assert_allclose(complete, [0] + [6 / 5] * 5, atol=1e-12)
     np.testing.assert_allclose(cycle, np.sort(1 - np.cos(2 * np.pi * np.arange(5) / 5)), atol=1e-12)
     np.testing.assert_allclose(star, [0, 1, 1, 1, 2], atol=1e-12)
-    assert lonely.tolist() == [0.0]
+    assert single.tolist() == [0.0]
 
 
 def test_both_ends_of_a_bipartite_spectrum_are_counted():

@@ -97,7 +97,7 @@ def _draw(num: int, rng: np.random.Generator, released: bool) -> list[nx.Graph[A
 
 
 def _described(rng: np.random.Generator) -> nx.Graph[Any]:
-    """Draw one graph as the paper's text says; a disconnected community is kept as drawn."""
+    """Draw one graph as in the paper's text; a disconnected community is kept as drawn."""
     half = int(rng.integers(MIN_NODES // 2, MAX_NODES // 2, endpoint=True))
     graph: nx.Graph[Any] = nx.Graph()
     graph.add_nodes_from(range(2 * half))

@@ -178,7 +178,7 @@ class _Named:
         name = format or _BY_SUFFIX.get(suffix)
         if name is None:
             raise GraphDataError(
-                f"{path}: cannot tell the format from the name. {_known_formats()}"
+                f"{path}: the format does not follow from the name. {_known_formats()}"
             )
         if gzipped and _is_compressed(FORMATS[name]):
             raise GraphDataError(f"{path}: .{name} is compressed already. Leave out the .gz.")
@@ -193,7 +193,7 @@ class _Named:
         return isinstance(self.form, WholeFolder)
 
     def zipped(self, data: bytes) -> bytes:
-        """Compress the contents of a file if its name says so."""
+        """Compress the contents of a file if its name ends in .gz."""
         return gzip.compress(data, mtime=0) if self.gzipped else data  # mtime=0: reproducible bytes
 
 

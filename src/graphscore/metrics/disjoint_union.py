@@ -80,7 +80,7 @@ class GraphUnion:
 
     @property
     def node_count(self) -> int:
-        """Number of nodes V of all graphs together."""
+        """Total number of nodes V."""
         return int(self.sizes.sum())
 
     @cached_property

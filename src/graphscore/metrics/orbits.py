@@ -200,7 +200,7 @@ class _NeighbourBits:
         return cls(words, local, above)
 
     def common(self, *nodes: IntArray) -> IntArray:
-        """Count the common neighbours of the given nodes, taken together entry by entry."""
+        """Count the common neighbours of the nodes at each index of the given arrays."""
         total = np.zeros(len(nodes[0]), dtype=np.int64)
         for word in self.words:
             both = word[nodes[0]]
