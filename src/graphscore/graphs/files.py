@@ -151,7 +151,7 @@ def _known_formats() -> str:
 
 
 def _is_compressed(form: Format) -> bool:
-    return not isinstance(form, WholeFolder) and form.compressed
+    return isinstance(form, ManyPerFile) and form.compressed
 
 
 @dataclass(frozen=True)

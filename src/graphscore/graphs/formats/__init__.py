@@ -41,7 +41,6 @@ class OnePerFile:
     suffixes: tuple[str, ...]
     decode: Callable[[bytes, str], Candidate]
     encode: Callable[[nx.Graph[Any]], bytes]
-    compressed: bool = False
 
 
 @dataclass(frozen=True)

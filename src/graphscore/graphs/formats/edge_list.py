@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 import networkx as nx
@@ -52,13 +53,11 @@ def decode_edge_list(data: bytes, source: str) -> Candidate:
                     "already. List each edge once, or all edges in both directions."
                 )
             arcs[arc] = number
-    graph = _graph_of_arcs(arcs)
     order = _node_order(nodes, declared, source)
-    graph.add_nodes_from(order)
-    ordered = graph.__class__()
-    ordered.add_nodes_from(order.values())
-    ordered.add_edges_from((order[u], order[v]) for u, v in graph.edges())
-    return Candidate(source, ordered)
+    graph: nx.Graph[Any] = nx.Graph() if _is_undirected(arcs) else nx.DiGraph()
+    graph.add_nodes_from(order.values())
+    graph.add_edges_from((order[u], order[v]) for u, v in arcs)
+    return Candidate(source, graph)
 
 
 def encode_edge_list(graph: nx.Graph[Any]) -> bytes:
@@ -92,14 +91,10 @@ def _check_weight(rest: list[str], where: str) -> None:
         )
 
 
-def _graph_of_arcs(arcs: dict[tuple[str, str], int]) -> nx.Graph[Any]:
-    """Return an undirected graph if all edges or none are listed in both directions."""
-    reversed_too = sum((head, tail) in arcs for tail, head in arcs if tail != head)
-    loops = sum(tail == head for tail, head in arcs)
-    undirected = reversed_too in (0, len(arcs) - loops)
-    graph: nx.Graph[Any] = nx.Graph() if undirected else nx.DiGraph()
-    graph.add_edges_from(arcs)
-    return graph
+def _is_undirected(arcs: Collection[tuple[str, str]]) -> bool:
+    """Return whether all edges or none are listed in both directions."""
+    both = [(head, tail) in arcs for tail, head in arcs if tail != head]
+    return all(both) or not any(both)
 
 
 def _node_order(nodes: dict[str, int], declared: int | None, source: str) -> dict[str, int]:
