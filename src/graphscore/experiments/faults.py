@@ -87,7 +87,7 @@ def _judged(name: str, graphs: list[nx.Graph[Any]]) -> Record:
     family = MODELS[name]
     rule = validity_of(family)
     assert rule is not None
-    found = Counter(rule.fault(graph) for graph in graphs)
+    found = Counter(rule.invalid_reason(graph) for graph in graphs)
     valid = found.pop(None, 0)
     low, high = wilson_interval(valid, len(graphs))
     record: Record = {

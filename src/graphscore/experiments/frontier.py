@@ -185,7 +185,7 @@ def _measures(
     record: Record = {
         "mmd": judged.to_dict(),
         "floor": floor.to_dict(),
-        "ratio": ratio_to_floor(judged, floor).to_dict(),
+        "ratio": ratio_to_floor(judged, floor),
     }
     if rule is not None:
         record["vun"] = vun(graphs, data.train, rule).to_dict()
