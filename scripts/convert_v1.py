@@ -21,7 +21,7 @@ from graphscore.artifacts.card import CARD, README, ModelCard
 from graphscore.artifacts.checkpoint import DOCUMENT, read_document, write_checkpoint
 from graphscore.artifacts.document import MadeWith, ModelDocument, TrainingGraphs
 from graphscore.artifacts.export import make_card
-from graphscore.errors import CheckpointError, GraphscoreError
+from graphscore.errors import CheckpointError
 from graphscore.models import stored_settings
 
 AVERAGE = "average."
@@ -97,23 +97,28 @@ def convert_names(tensors: dict[str, Tensor], settings: dict[str, Any]) -> dict[
     return converted
 
 
-def likelihood_of(tensors: dict[str, Tensor]) -> dict[str, Any]:
-    """Return the prior of edges as the document has it; all priors of a model are the same."""
-    priors = [tensor.tolist() for name, tensor in tensors.items() if name.endswith("prior")]
-    if any(prior != priors[0] for prior in priors):
-        raise GraphscoreError("the model and its guide have different priors.")
-    lines = priors[0] if isinstance(priors[0][0], list) else [priors[0]]
+def likelihood_of(prior: Tensor) -> dict[str, Any]:
+    """Return the prior of edges as the document has it."""
+    lines = prior.view(-1, 2).tolist()
     named = dict(zip(("density", "within"), ({"level": a, "slope": b} for a, b in lines)))
     return {"kind": "bernoulli-edges", **named}
+
+
+def learned_of(tensors: dict[str, Tensor]) -> dict[str, Any]:
+    """Return the likelihood of a model, and of its guide model, from the tensors."""
+    names = {"prior": "likelihood", "network.prior": "likelihood", "guide.prior": "guide_likelihood"}
+    return {
+        new: likelihood_of(tensors[f"{AVERAGE}{old}"])
+        for old, new in names.items()
+        if f"{AVERAGE}{old}" in tensors
+    }
 
 
 def convert(old: Path, new: Path) -> None:
     """Write the model of one folder in version 2 to another."""
     body, tensors = read_v1(old)
     settings = convert_settings(body["settings"])
-    learned: dict[str, Any] = {}
-    if settings["model"] == "denoiser":
-        learned["likelihood"] = likelihood_of(tensors)
+    learned = learned_of(tensors)
     if "communities" in body:
         learned["communities"] = body["communities"]
     document = ModelDocument(

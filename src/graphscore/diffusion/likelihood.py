@@ -61,6 +61,9 @@ class Likelihood(Protocol):
     def features(self, noisy: Tensor, sigma: Tensor, prior: Tensor, mask: Tensor) -> Features:
         """Return what a network sees of noisy entries at first."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, with its kind."""
+
 
 @dataclass(frozen=True)
 class BernoulliEdges:

@@ -196,6 +196,7 @@ class DenoiserModel(DiffusionModel):
         sizes: of the training graphs.
         likelihood: of edges, with the training graphs' density as its prior.
         communities: of the training graphs, if the network is conditioned on them.
+        guide_likelihood: of the guide model, if there is one.
     """
 
     Settings = DenoiserModelSettings
@@ -207,6 +208,7 @@ class DenoiserModel(DiffusionModel):
         sizes: SizeDistribution,
         likelihood: BernoulliEdges,
         communities: CommunityDistribution | None = None,
+        guide_likelihood: BernoulliEdges | None = None,
     ) -> None:
         self.settings = settings
         self.sizes = sizes
@@ -214,14 +216,17 @@ class DenoiserModel(DiffusionModel):
         self.likelihood = GraphLikelihood(likelihood)
         self.objective = Denoising(settings.noise, settings.objective)
         generator = torch_generator(settings.seed, "initial weights")
-        shapes = [settings.network, *([] if settings.guide is None else [settings.guide.network])]
-        posteriors = [
-            make_posterior(shape, self.likelihood, settings.noise, generator=generator)
-            for shape in shapes
-        ]
-        self.network = posteriors[0]
+        self.network = make_posterior(
+            settings.network, self.likelihood, settings.noise, generator=generator
+        )
         if settings.guide is not None:
-            self.network = GuidedPosterior(*posteriors, settings.guide)
+            guide = make_posterior(
+                settings.guide.network,
+                GraphLikelihood(guide_likelihood or likelihood),
+                settings.noise,
+                generator=generator,
+            )
+            self.network = GuidedPosterior(self.network, guide, settings.guide)
 
     @classmethod
     def defaults(cls, nodes: int, *, on_cpu: bool) -> dict[str, Any]:
@@ -255,16 +260,23 @@ class DenoiserModel(DiffusionModel):
         cls, settings: DenoiserModelSettings, learned: dict[str, Any], sizes: SizeDistribution
     ) -> Self:
         """Build a stored model, with weights still to be loaded."""
-        counts = learned.get("communities")
-        communities = None if counts is None else CommunityDistribution.from_dict(counts)
-        return cls(settings, sizes, BernoulliEdges.from_dict(learned["likelihood"]), communities)
+        counts, guide = learned.get("communities"), learned.get("guide_likelihood")
+        return cls(
+            settings,
+            sizes,
+            BernoulliEdges.from_dict(learned["likelihood"]),
+            counts and CommunityDistribution.from_dict(counts),
+            guide and BernoulliEdges.from_dict(guide),
+        )
 
     def learned(self) -> dict[str, Any]:
-        """Return the likelihood, and the sizes of communities, as plain values."""
-        edges = self.likelihood.edges
-        assert isinstance(edges, BernoulliEdges)
-        communities = {} if self.communities is None else {"communities": self.communities.to_dict()}
-        return {"likelihood": edges.to_dict(), **communities}
+        """Return the likelihoods, and the sizes of communities, as plain values."""
+        learned = {"likelihood": self.likelihood.edges.to_dict()}
+        if isinstance(self.network, GuidedPosterior):
+            learned["guide_likelihood"] = self.network.guide.likelihood.edges.to_dict()
+        if self.communities is not None:
+            learned["communities"] = self.communities.to_dict()
+        return learned
 
     def _noise(self, sampling: SamplerSettings) -> SigmaLevels | SigmaRange:
         trained: SigmaRange = self.settings.noise
