@@ -75,11 +75,11 @@ def clock(monkeypatch):
 
 
 def test_steps_are_timed_in_blocks_after_the_warm_up(clock):
-    """A warm-up with steps of 10 s, then five steps of 1 s and one of 2 s."""
+    """A warm-up with steps of 1.2 s, then five steps of 1 s and one of 2 s."""
     steps = _StepClock(CPU, seconds=7.0)
     assert steps() is False
     for _ in range(module.WARM_UP):
-        clock[0] += 10.0
+        clock[0] += 1.2
         assert steps() is False
     for length in (1.0, 1.0, 1.0, 1.0, 1.0, 2.0):
         clock[0] += length
@@ -87,7 +87,18 @@ def test_steps_are_timed_in_blocks_after_the_warm_up(clock):
     assert stopped is True
     step, preparation = steps.result()
     assert astuple(step) == pytest.approx((7 / 6, 1.0, 2.0))
-    assert preparation == pytest.approx(5 * (10 - 7 / 6))
+    assert preparation == pytest.approx(module.WARM_UP * (1.2 - 7 / 6))
+
+
+def test_at_least_two_steps_are_measured(clock):
+    """Steps of 9 s and 3 s where 7 s are to be measured."""
+    steps = _StepClock(CPU, seconds=7.0)
+    stopped = [steps() for _ in range(module.WARM_UP + 1)]
+    for length in (9.0, 3.0):
+        clock[0] += length
+        stopped.append(steps())
+    assert stopped == [False] * (module.WARM_UP + 2) + [True]
+    assert steps.result() == (Seconds(6.0, 3.0, 9.0), 0.0)
 
 
 class FakeGenerator:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ from graphscore.device import describe_device
 from graphscore.errors import SettingsError
 from graphscore.generator import GraphGenerator
 
-WARM_UP = 5  # training steps before the measured ones; they allocate memory and may compile
+WARM_UP = 4  # training steps before the measured ones; the first allocate memory and may compile
 BLOCKS, REPEATS = 6, 3  # blocks of training steps, and samplings, whose times give the range
 SHORT, LONG = 2, 6  # sampler steps; the difference in time excludes the fixed cost
 PROBE = 8  # graphs of the first sampling, which decides how many are sampled next
@@ -39,9 +38,7 @@ class Estimate:
 
     Attributes:
         nodes: sizes of the smallest and the largest training graph.
-        step: time of one optimiser step with a batch of `batch_size` graphs.
-        training: time of all `steps`, preparation included.
-        sampling: time to sample `number` graphs.
+        training, sampling: time of all `steps`, and of `number` graphs, preparation included.
         sampling_measured: True if all of it was run, False if extrapolated from fewer steps.
         peak_bytes: peak memory, on CUDA of the GPU, elsewhere of this process; None if unknown.
     """
@@ -72,20 +69,17 @@ def estimate(
 ) -> Estimate:
     """Estimate how long it takes to train a model on graphs and to sample from it.
 
-    Training and sampling use the settings that `GraphGenerator` chooses for these graphs, but only
-    some of the steps.
+    Both run with the settings that `GraphGenerator` chooses for these graphs, for a few steps.
 
     Args:
         graphs: the training graphs.
-        model: a name that `GraphGenerator` accepts.
+        model, device: as for `GraphGenerator`.
         number: graphs to sample.
-        device: as for `GraphGenerator`.
         seconds: how long to measure; longer if a single step takes longer.
         log: called before each part.
 
     Raises:
-        SettingsError: `model` or `device` is unknown, or `number` is less than 1.
-        GraphDataError: a graph cannot be represented.
+        SettingsError, GraphDataError: an option or a graph is not valid.
 
     Example:
         >>> made = estimate([nx.cycle_graph(n) for n in (4, 5, 6)], number=2, seconds=0.1)
@@ -103,7 +97,7 @@ def estimate(
     step, preparation = clock.result()
     settings = generator.settings.training
     log("measuring sampling")
-    sizes = sorted(graph.number_of_nodes() for graph in graphs)
+    sizes = sorted(map(len, graphs))
     sampling, measured = _sampling(generator, sizes, number, seconds / 2)
     whole = (preparation + settings.steps * each for each in (step.mean, step.low, step.high))
     return Estimate(
@@ -124,12 +118,11 @@ def estimate(
 
 
 class _StepClock:
-    """Times training steps: `fit` calls it between steps and stops when it returns True."""
+    """Times two or more training steps: `fit` calls it between steps and stops on True."""
 
     def __init__(self, device: torch.device, seconds: float) -> None:
         self._device, self._seconds = device, seconds
-        # Waiting for a GPU after each step would slow it down.
-        self._every = 1 if device.type == "cpu" else 10
+        self._every = 1 if device.type == "cpu" else 10  # waiting for a GPU slows it down
         self._started = _now(device)
         self._steps = -1
         self._times: list[float] = []
@@ -139,7 +132,7 @@ class _StepClock:
         if self._steps < WARM_UP or (self._steps - WARM_UP) % self._every:
             return False
         self._times.append(_now(self._device))
-        return len(self._times) > 1 and self._times[-1] - self._times[0] >= self._seconds
+        return len(self._times) > 2 and self._times[-1] - self._times[0] >= self._seconds
 
     def result(self) -> tuple[Seconds, float]:
         """Seconds of one step, and of the preparation before the first one."""
@@ -160,7 +153,7 @@ def _sampling(
     """Seconds to sample `number` graphs, and whether all of it was run."""
     settings = generator.sampler_settings()
     name = "steps" if hasattr(settings, "steps") else "steps_per_level"
-    whole = getattr(settings, name)
+    whole: int = getattr(settings, name)
     changes = {"step_size": STEP_SIZE} if hasattr(settings, "step_size") else {}
 
     def run(count: int, steps: int) -> float:
@@ -173,18 +166,20 @@ def _sampling(
     run(few, SHORT)  # may compile
     per_graph = run(few, SHORT) / (few * SHORT)
     measured = whole <= LONG or REPEATS * whole * number * per_graph <= seconds
-    if measured:
-        times = [run(number, whole) for _ in range(REPEATS)]
-    else:
-        affordable = int(seconds / (REPEATS * (SHORT + LONG) * per_graph))
-        count = min(number, max(1, affordable))
-        times = []
-        for _ in range(REPEATS):
-            short, long = run(count, SHORT), run(count, LONG)
-            # Under load the short one can take longer; the mean is an upper bound.
-            step = (long - short) / (LONG - SHORT) if long > short else long / LONG
-            times.append(max(0.0, short - SHORT * step) + whole * step * number / count)
-    return Seconds(statistics.median(times), min(times), max(times)), measured
+    affordable = max(1, int(seconds / (REPEATS * (SHORT + LONG) * per_graph)))
+    count = number if measured else min(number, affordable)
+    run(count, SHORT)  # allocates memory
+
+    def once() -> float:
+        if measured:
+            return run(number, whole)
+        short, long = run(count, SHORT), run(count, LONG)
+        # Under load the short one can take longer; the mean is an upper bound.
+        step = (long - short) / (LONG - SHORT) if long > short else long / LONG
+        return max(0.0, short - SHORT * step) + whole * step * number / count
+
+    times = sorted(once() for _ in range(REPEATS))
+    return Seconds(times[REPEATS // 2], times[0], times[-1]), measured
 
 
 def _now(device: torch.device) -> float:

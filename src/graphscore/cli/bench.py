@@ -69,7 +69,7 @@ def bench(
 
 def _show(graphs: str, made: Estimate) -> None:
     smallest, largest = made.nodes
-    sampled = "measured" if made.sampling_measured else "extrapolated from fewer steps"
+    sampled = "measured" if made.sampling_measured else "extrapolated"
     peak = "not reported here" if made.peak_bytes is None else f"{made.peak_bytes / 2**20:.0f} MiB"
     rows = {
         "model": (made.model, f"{made.parameters} parameters"),
