@@ -44,12 +44,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "pretrained": {"config", "datasets", "sampling", "training", "assembly"},
     "generator": _GENERATOR,
-    "bench": (_GENERATOR - {"metrics", "pretrained"}) | {"provenance"},
+    "estimate": {"generator", "device"},
     "baselines": {"graphs", "networks", "training"},
     "algorithms": {"graphs", "networks", "training"},
     "plots": {"graphs"},
     "experiments": {*_ALL, FRONT_DOOR},
-    "cli": {*_ALL, "bench", "experiments", FRONT_DOOR},
+    "cli": {*_ALL, "estimate", "experiments", FRONT_DOOR},
     FRONT_DOOR: {*_MODEL, "generator"},
 }
 
@@ -145,7 +145,7 @@ PLANTED = {
     "matplotlib": ("metrics/x.py", "from matplotlib import pyplot\n"),
     "matplotlib in cli": ("cli/x.py", "def f():\n    import matplotlib.pyplot as plt\n"),
     "samplers in sampling": ("sampling/x.py", "from graphscore import acceleration\n"),
-    "bench in the generator": ("generator.py", "from graphscore.bench import measure\n"),
+    "estimate in the generator": ("generator.py", "from graphscore.estimate import estimate\n"),
     "provenance of a model": ("provenance.py", "from graphscore.training import Trainer\n"),
     "plots of networks": ("plots/x.py", "from graphscore.networks import EDPGNN\n"),
     "open module upwards": ("settings.py", "from graphscore.noise import ladder\n"),

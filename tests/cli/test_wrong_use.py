@@ -36,7 +36,7 @@ RESUME = ["train", "graphs.g6", "--out", "run", "--resume"]
                 (SAMPLE[:2], ("-n", "--steps", "--steps-per-level", "--nodes", "--seed")),
                 (["demo"], ("--steps", "-n")),
                 (["reproduce", "samples"], ("--seeds",)),
-                (["bench"], ("--max-nodes",)),
+                (["bench", "graphs.g6"], ("-n", "--max-nodes")),
                 (["datasets", "export", "tree", "-o", "x.g6"], ("--seed",)),
             )
             for option in options
