@@ -106,7 +106,11 @@ def likelihood_of(prior: Tensor) -> dict[str, Any]:
 
 def learned_of(tensors: dict[str, Tensor]) -> dict[str, Any]:
     """Return the likelihood of a model, and of its guide model, from the tensors."""
-    names = {"prior": "likelihood", "network.prior": "likelihood", "guide.prior": "guide_likelihood"}
+    names = {
+        "prior": "likelihood",
+        "network.prior": "likelihood",
+        "guide.prior": "guide_likelihood",
+    }
     return {
         new: likelihood_of(tensors[f"{AVERAGE}{old}"])
         for old, new in names.items()

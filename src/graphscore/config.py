@@ -64,9 +64,9 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in over.items():
         below = merged.get(key)
-        both = isinstance(below, Mapping) and isinstance(value, Mapping)
-        if both and value.get("kind", below.get("kind")) == below.get("kind"):
-            merged[key] = merge(below, value)
+        if isinstance(below, Mapping) and isinstance(value, Mapping):
+            same = value.get("kind", below.get("kind")) == below.get("kind")
+            merged[key] = merge(below, value) if same else value
         else:
             merged[key] = value
     return merged

@@ -15,6 +15,7 @@ import torch
 from graphscore.device import describe_device
 from graphscore.errors import SettingsError
 from graphscore.generator import GraphGenerator
+from graphscore.training import TrainingSettings
 
 WARM_UP = 4  # training steps before the measured ones; the first allocate memory and may compile
 BLOCKS, REPEATS = 6, 3  # blocks of training steps, and samplings, whose times give the range
@@ -88,14 +89,18 @@ def estimate(
     """
     if number < 1:
         raise SettingsError(f"number {number}: give at least 1 graph to sample.")
-    generator = GraphGenerator(network=model, device=device, show_progress=False)
+    generator = GraphGenerator(model, device=device, show_progress=False)
     if generator.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(generator.device)
     log(f"measuring training on {describe_device(generator.device)}")
     clock = _StepClock(generator.device, seconds / 2)
     generator.fit(graphs, should_stop=clock)
+    if not generator.settings.steps:
+        raise SettingsError(
+            f"the model {model!r} is not trained by gradient steps: there is nothing to estimate."
+        )
     step, preparation = clock.result()
-    settings = generator.settings.training
+    settings: TrainingSettings = getattr(generator.settings, "training")  # noqa: B009
     log("measuring sampling")
     sizes = sorted(map(len, graphs))
     sampling, measured = _sampling(generator, sizes, number, seconds / 2)

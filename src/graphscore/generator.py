@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -88,6 +88,19 @@ class GraphGenerator:
         self.show_progress = show_progress
         self._artifact: Artifact | None = None
         self._draws = 0
+
+    @classmethod
+    def from_settings(
+        cls,
+        settings: RunSettings | Mapping[str, Any],
+        *,
+        device: str = "auto",
+        accelerate: Accelerate = "auto",
+        show_progress: bool = True,
+    ) -> Self:
+        """Make a generator from complete settings, or from nested dictionaries of some."""
+        given = dict(settings) if isinstance(settings, Mapping) else settings.model_dump()
+        return cls(**given, device=device, accelerate=accelerate, show_progress=show_progress)
 
     # ------------------------------------------------------------------ training
 
@@ -258,6 +271,18 @@ class GraphGenerator:
         )
         return model.sample(request, run)
 
+    def sampler_settings(self, changes: Any = None) -> Any:
+        """Return the sampling settings that `sample` would use.
+
+        Args:
+            changes: as `sampling` of `sample`.
+
+        Raises:
+            SettingsError: a setting is unknown, or the model does not serve that sampler.
+        """
+        model = self._trained().model.with_options(sampling=changes)
+        return getattr(model.settings, "sampling", None)
+
     def guided_by(
         self,
         guide: GraphGenerator,
@@ -352,9 +377,9 @@ class GraphGenerator:
         if number < 1:
             raise SettingsError(f"cannot evaluate {number} samples; ask for at least 1.")
         reference = prepare_graphs(validation, source="validation graphs")
-        return lambda **options: evaluate(
-            self.sample(number, seed=seed, **options), reference
-        ).average
+        return lambda **options: (
+            evaluate(self.sample(number, seed=seed, **options), reference).average
+        )
 
     def evaluate(
         self, reference: Graphs, *, number: int | None = None, seed: int | None = None
@@ -426,17 +451,16 @@ class GraphGenerator:
             CheckpointError: there is none of that name; the message says which there are.
         """
         folder = pretrained_folder(name)
-        return cls.load(
-            folder, device=device, accelerate=accelerate, show_progress=show_progress
-        )
+        return cls.load(folder, device=device, accelerate=accelerate, show_progress=show_progress)
 
     def _of(self, artifact: Artifact) -> Self:
         """Return a generator of a trained model on the device of this one."""
-        settings = artifact.model.settings
-        made = type(self)(
-            device=str(self.device), accelerate=self.accelerate, show_progress=self.show_progress
+        made = type(self).from_settings(
+            artifact.model.settings,
+            device=str(self.device),
+            accelerate=self.accelerate,
+            show_progress=self.show_progress,
         )
-        made._given = settings.model_dump()
         if artifact.model.network is not None:
             artifact.model.network.to(self.device).eval()
         made._artifact = artifact

@@ -32,11 +32,11 @@ def commit(root: Path = ROOT) -> str | None:
     repository tells it (git-ignored; `git rev-parse --short HEAD > COMMIT` before copying).
     """
     try:
-        told = (root / "COMMIT").read_text(encoding="utf-8").strip()
+        known = (root / "COMMIT").read_text(encoding="utf-8").strip()
     except OSError:
-        told = ""
-    if told or not (root / ".git").exists():
-        return told or None
+        known = ""
+    if known or not (root / ".git").exists():
+        return known or None
     try:
         # Not the current folder, which may belong to another repository.
         command = ["git", "-C", str(root), "rev-parse", "--short", "HEAD"]

@@ -166,7 +166,7 @@ def choose_trainer(
     device: torch.device | str = "cpu",
     accelerate: Accelerate = "auto",
 ) -> Trainer:
-    """Return the fastest trainer on the device: CUDA graphs of a step on CUDA, else the plain one."""
+    """Return the fastest trainer on the device: by CUDA graphs on CUDA, else the plain one."""
     fast = accelerate == "auto" and torch.device(device).type == "cuda"
     trainer = CudaGraphTrainer if fast else Trainer
     return trainer(network, data, objective, settings, seed=seed, device=device)

@@ -88,5 +88,7 @@ class _CudaGraphDenoise:
         except RuntimeError as error:
             if is_out_of_memory(error):
                 raise  # The plain path needs as much.
-            warn(f"no CUDA graph of the network works here, so sampling is slower ({short(error)}).")
+            warn(
+                f"no CUDA graph of the network works here, so sampling is slower ({short(error)})."
+            )
             return lambda: None

@@ -41,7 +41,7 @@ class MadeWith(Settings):
     device: str
 
     @classmethod
-    def here(cls, device: torch.device | str) -> MadeWith:
+    def here(cls, device: object) -> MadeWith:
         """Return those of this process."""
         return cls(
             graphscore=__version__,

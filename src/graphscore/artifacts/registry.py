@@ -19,7 +19,7 @@ class ModelPlace:
     """Where a model lies, and its name if it came with the package."""
 
     folder: Path
-    shipped: str | None = None
+    pretrained: str | None = None
 
 
 def list_pretrained() -> list[str]:

@@ -48,9 +48,7 @@ class TrainingRun:
         """Return the model as it is trained by now."""
         if self._trainer is None:
             return self._untrained
-        return replace(
-            self._untrained, step=self._trainer.step, seconds=self._trainer.seconds
-        )
+        return replace(self._untrained, step=self._trainer.step, seconds=self._trainer.seconds)
 
     def start(self, stored: tuple[ModelDocument, dict[str, Tensor]] | None) -> None:
         """Write the settings and a first checkpoint, or continue from a stored one."""

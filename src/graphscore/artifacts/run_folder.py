@@ -65,7 +65,7 @@ class RunFolder:
         self._write_settings(settings)
 
     def _nothing_to_lose(self) -> bool:
-        """Whether it is empty, or has only the remains of a run that died before its first checkpoint."""
+        """Whether it is empty, or has only the remains of a run that died at its start."""
         names = {entry.name for entry in self.path.iterdir() if not is_leftover(entry.name)}
         log = self.path / LOG
         died_early = names <= {SETTINGS, LOG} and log.is_file() and not log.stat().st_size

@@ -1,4 +1,4 @@
-"""`graphscore demo`: the whole way from graphs to new graphs with a verdict."""
+"""`graphscore demo`: from training graphs to new graphs and their evaluation."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from graphscore.cli.tables import print_evaluations, print_json
 from graphscore.cli.whole_numbers import WholeNumber
 
 DATASET = "community-small"
-SHIPPED = "shipped"
+PRETRAINED = "pretrained"
 SAMPLES = 256
 STEPS = 1500
 BATCH_SIZE = 32
-SHIPPED_SAMPLES = 64
-SHIPPED_CHAIN = {"steps_per_level": 100, "step_size": 5e-3}
-"""A tenth of the chain that the shipped model was judged with, so that it takes seconds."""
+PRETRAINED_SAMPLES = 64
+PRETRAINED_CHAIN = {"steps_per_level": 100, "step_size": 5e-3}
+"""A tenth of the chain that the pretrained model was evaluated with, so that it takes seconds."""
 
 
 def demo(
@@ -31,11 +31,11 @@ def demo(
     accelerate: Literal["auto", "off"] = "auto",
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Train a denoiser on Community-small, sample 256 graphs and judge them; about 3 minutes.
+    """Train a denoiser on Community-small, sample 256 graphs and evaluate them; about 3 minutes.
 
     Writes OUT with the run, samples.g6, metrics.json and samples.png. The EDP-GNN that comes with
-    the package is sampled too (shipped.g6) and shown beside. A demo that was interrupted goes on
-    where it stopped; a finished one is sampled again.
+    the package is sampled too (pretrained.g6) and shown beside. An interrupted demo continues where
+    it stopped; a finished one is sampled again.
 
     Parameters
     ----------
@@ -52,6 +52,7 @@ def demo(
     json
         Print the metrics as JSON.
     """
+    from graphscore.artifacts import has_checkpoint, list_pretrained
     from graphscore.atomic import write_file
     from graphscore.cli.interrupt import stop_requested
     from graphscore.datasets import load_dataset
@@ -60,8 +61,6 @@ def demo(
     from graphscore.graphs import write_graphs
     from graphscore.metrics import evaluate
     from graphscore.plots import draw_comparison
-    from graphscore.pretrained import list_pretrained
-    from graphscore.training.checkpoint import has_checkpoint
     from graphscore.version import __version__
 
     if number < 1:
@@ -88,11 +87,11 @@ def demo(
     if DATASET in list_pretrained():
         trained = GraphGenerator.from_pretrained(DATASET, device=device, accelerate=accelerate)
         more = trained.sample(
-            min(number, SHIPPED_SAMPLES), seed=settings.seed, sampling=SHIPPED_CHAIN
+            min(number, PRETRAINED_SAMPLES), seed=settings.seed, sampling=PRETRAINED_CHAIN
         )
-        write_graphs(out / "shipped.g6", more)
-        results[SHIPPED] = evaluate(more, data.test, training=data.train)
-        groups[f"shipped EDP-GNN ({trained.step} steps)"] = more
+        write_graphs(out / "pretrained.g6", more)
+        results[PRETRAINED] = evaluate(more, data.test, training=data.train)
+        groups[f"pretrained EDP-GNN ({trained.step} steps)"] = more
     results["training set"] = evaluate(data.train, data.test)
     record = {
         "dataset": DATASET,

@@ -25,7 +25,7 @@ def guide(
     json: Annotated[bool, Parameter(negative="")] = False,
     reading: ReadingOptions = _READING,
 ) -> int:
-    """Put the model RUN and its guide WEAKER together into the folder OUT.
+    """Guide the model RUN by the weaker model WEAKER (autoguidance); writes the folder OUT.
 
     Samples of a guided model come nearer to what all training graphs have in common, at the cost
     of variety, and take a call of both networks at every step.
@@ -41,25 +41,25 @@ def guide(
     out
         New folder for the guided model, for `graphscore sample` and the like.
     weight
-        How far the model goes beyond itself, away from its guide; 0 is without guidance, 1 if not
-        given.
+        Strength of the guidance; 0 is without, 1 if not given.
     validation
-        Dataset name (its validation part is used), file or folder of graphs that choose the weight.
+        Dataset name (its validation part is used), file or folder of graphs;
+        the weight is chosen by the distance to them.
     sigma_min
-        Smallest noise level at which the guide is asked; all if not given.
+        Smallest noise level with guidance; all if not given.
     sigma_max
-        Largest noise level at which the guide is asked; all if not given.
+        Largest noise level with guidance; all if not given.
     device
         auto, cpu, cuda or mps, for samples to compare with the validation graphs.
     json
         Print the result as JSON.
     """
+    from graphscore.artifacts import find_model
     from graphscore.atomic import check_folder_target, check_place
     from graphscore.cli.info import report
     from graphscore.cli.tables import print_table
     from graphscore.errors import SettingsError
     from graphscore.generator import GraphGenerator
-    from graphscore.pretrained import find_model
 
     check_folder_target(out)
     check_place(out)

@@ -11,13 +11,13 @@ from cyclopts import Parameter
 from graphscore.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
-    from graphscore.pretrained import ModelCard, ModelPlace
+    from graphscore.artifacts import ModelCard, ModelPlace
 
 
 def info(run: str | None = None, *, json: Annotated[bool, Parameter(negative="")] = False) -> int:
-    """Show what the run folder RUN holds, or the card of a model that comes with the package.
+    """Show what the run folder RUN holds, or the card of a pretrained model.
 
-    Without RUN, the models that come with the package are listed.
+    Without RUN, the pretrained models that come with the package are listed.
 
     Parameters
     ----------
@@ -27,10 +27,10 @@ def info(run: str | None = None, *, json: Annotated[bool, Parameter(negative="")
     json
         Print it as JSON.
     """
-    from graphscore.pretrained import find_model, read_card
+    from graphscore.artifacts import find_model, read_card
 
     if run is None:
-        _list_shipped(json=json)
+        _list_pretrained(json=json)
         return 0
     place = find_model(run)
     card = read_card(place.folder)
@@ -41,8 +41,8 @@ def info(run: str | None = None, *, json: Annotated[bool, Parameter(negative="")
     return 0
 
 
-def _list_shipped(*, json: bool) -> None:
-    from graphscore.pretrained import list_pretrained, pretrained_folder, read_card
+def _list_pretrained(*, json: bool) -> None:
+    from graphscore.artifacts import list_pretrained, pretrained_folder, read_card
 
     cards = {name: read_card(pretrained_folder(name)) for name in list_pretrained()}
     if json:
@@ -58,13 +58,15 @@ def _list_shipped(*, json: bool) -> None:
 
 
 def _show_card(card: ModelCard, place: ModelPlace, *, json: bool) -> None:
-    from graphscore.training.checkpoint import read_checkpoint
+    from graphscore.artifacts import read_checkpoint
 
     read_checkpoint(place.folder)  # a card beside a damaged model is not believed
     if json:
-        print_json({"run": str(place.folder), "shipped": bool(place.shipped), **card.to_dict()})
+        print_json(
+            {"run": str(place.folder), "pretrained": bool(place.pretrained), **card.to_dict()}
+        )
         return
-    origin = "comes with graphscore" if place.shipped else str(place.folder)
+    origin = "comes with graphscore" if place.pretrained else str(place.folder)
     print_table(f"{card.name} ({origin})", ["", ""], [list(row) for row in card.rows()], text=2)
     if card.metrics:
         title = card.about_metrics()
@@ -75,62 +77,61 @@ def _show_card(card: ModelCard, place: ModelPlace, *, json: bool) -> None:
 
 def report(run: Path, *, json: bool, more: Mapping[str, Any] | None = None) -> None:
     """Show what a run folder holds, as JSON with what is given besides."""
-    from graphscore.sampling import CommunityDistribution
+    from graphscore.artifacts import RunFolder, read_checkpoint
+    from graphscore.models import CommunityDistribution, stored_settings
     from graphscore.settings import in_one_line
-    from graphscore.training.checkpoint import read_checkpoint
-    from graphscore.training.run_folder import RunFolder
 
     document, _ = read_checkpoint(run)
     records = RunFolder(run).records()
     last = records[-1] if records else None
-    sizes = [int(size) for size in document["sizes"]]
-    steps = document["settings"]["training"]["steps"]
-    counts = document.get("communities")
-    known = None if counts is None else CommunityDistribution.from_dict(counts)
+    low, high = min(document.sizes), max(document.sizes)
+    settings, graphs = document.settings, document.training_graphs
+    steps = stored_settings(settings).steps
+    counts = document.learned.get("communities")
     record = {
         "run": str(run),
-        "trained_on": document["training_graphs"]["source"],
-        "graphs": document["training_graphs"]["graphs"],
-        "nodes": [min(sizes), max(sizes)],
+        "model": settings["model"],
+        "trained_on": graphs.source,
+        "graphs": graphs.graphs,
+        "nodes": [low, high],
         "communities": counts,
-        "step": document["step"],
+        "step": document.step,
         "steps": steps,
-        "finished": document["step"] >= steps,
+        "finished": document.step >= steps,
         "loss": last["loss"] if last else None,
         "loss_summed": last["summed"] if last else None,
         "loss_per_pair": last["per_pair"] if last else None,
-        "seconds": document["seconds"],
-        "made_with": document["made_with"],
-        "settings": document["settings"],
+        "seconds": document.seconds,
+        "made_with": document.made_with.model_dump(),
+        "settings": settings,
         "files": sorted(path.name for path in run.iterdir() if not path.name.startswith(".")),
     }
     if json:
         print_json({**record, **(more or {})})
         return
-    denoising = document["settings"].get("denoising")
-    name_of_loss = f"loss ({denoising['loss']})" if denoising else "loss (equation 3)"
-    loss = ""
-    if last is not None and denoising:
-        loss = f"{last['loss']:.4f} per pair"
-    elif last is not None:
-        loss = (
-            f"{last['loss']:.2f} (summed over levels, as in the paper's tables: "
-            f"{last['summed']:.1f}; per pair: {last['per_pair']:.3f})"
-        )
     rows = [
-        ["trained on", f"{record['trained_on']}, {record['graphs']} graphs"],
-        ["nodes", f"{min(sizes)} to {max(sizes)}"],
-        *([["communities", known.in_words()]] if known else []),
-        ["steps", f"{document['step']} of {steps}"],
-        *([[name_of_loss, loss]] if loss else []),
-        ["training time", f"{document['seconds']:.0f} s"],
-        ["made with", in_one_line(document["made_with"])],
+        ["model", settings["model"]],
+        ["trained on", f"{graphs.source}, {graphs.graphs} graphs"],
+        ["nodes", f"{low} to {high}"],
+        *([["communities", CommunityDistribution.from_dict(counts).in_words()]] if counts else []),
+        *([["steps", f"{document.step} of {steps}"]] if steps else []),
+        *([_loss_row(last, settings)] if last else []),
+        ["training time", f"{document.seconds:.0f} s"],
+        ["made with", in_one_line(record["made_with"])],
         ["files", ", ".join(record["files"])],
-        *[
-            [name, in_one_line(part)]
-            for name, part in document["settings"].items()
-            if isinstance(part, dict)
-        ],
-        ["seed", str(document["settings"]["seed"])],
+        *[[name, in_one_line(part)] for name, part in settings.items() if isinstance(part, dict)],
+        ["seed", str(settings["seed"])],
     ]
     print_table(str(run), ["", ""], rows, text=2)
+
+
+def _loss_row(last: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
+    """What is minimised, and its last value."""
+    objective = settings.get("objective")
+    if objective is not None:
+        return [f"loss ({objective['loss']})", f"{last['loss']:.4f} per pair"]
+    return [
+        "loss (equation 3)",
+        f"{last['loss']:.2f} (summed over levels, as in the paper's tables: "
+        f"{last['summed']:.1f}; per pair: {last['per_pair']:.3f})",
+    ]

@@ -19,7 +19,7 @@ from graphscore.cli.info import info
 from graphscore.cli.reproduce import reproduce
 from graphscore.cli.sample import sample
 from graphscore.cli.train import train
-from graphscore.errors import GraphscoreError, GraphscoreNotice
+from graphscore.errors import GraphscoreError, GraphscoreWarning
 from graphscore.version import __version__
 
 app = App(
@@ -37,7 +37,7 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
     """Run one command; exit code 0 on success, 2 on bad input, 130 when interrupted."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("always", GraphscoreNotice)
+            warnings.simplefilter("always", GraphscoreWarning)
             warnings.showwarning = _show_warning
             code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
@@ -72,8 +72,8 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Show notices as one line, without the place in the code, which tells a user nothing."""
-    if issubclass(category, GraphscoreNotice):
+    """Show warnings of graphscore as one line, without the place in the code."""
+    if issubclass(category, GraphscoreWarning):
         text = f"graphscore: {message}\n"
     else:
         text = warnings.formatwarning(message, category, filename, lineno, line)

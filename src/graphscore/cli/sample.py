@@ -5,15 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from graphscore.cli.tables import print_json
 from graphscore.cli.whole_numbers import WholeNumber
-
-if TYPE_CHECKING:
-    from graphscore.settings import Settings
 
 
 def sample(
@@ -28,7 +25,7 @@ def sample(
     seed: WholeNumber | None = None,
     device: str = "auto",
     accelerate: Literal["auto", "off"] = "auto",
-    sampler: Literal["langevin", "heun", "renoising"] | None = None,
+    sampler: Literal["langevin", "heun", "ancestral"] | None = None,
     steps: WholeNumber | None = None,
     churn: float | None = None,
     sigma_max: float | None = None,
@@ -57,7 +54,7 @@ def sample(
         Number of nodes of every graph; drawn from the training graphs' sizes if not given.
     communities
         Numbers of nodes of the communities of every graph, such as 20,25,31, for models that are
-        told communities; those of training graphs if not given.
+        conditioned on communities; those of training graphs if not given.
     picture
         Also draw the first 16 graphs into this .png, .pdf or .svg file.
     seed
@@ -67,13 +64,13 @@ def sample(
     accelerate
         auto takes the fastest path that works on the device, off the plain one.
     sampler
-        Other than the model's. heun and renoising want a model that was trained to denoise.
+        Other than the model's. heun and ancestral need a model that was trained to denoise.
     steps
-        Steps of heun (two network calls each) or of renoising (one each) other than the model's.
+        Steps of heun (two network calls each) or ancestral (one each) other than the model's.
     churn
         Fresh noise in heun other than the model's; 0 for none.
     sigma_max
-        Noise that heun or renoising starts from, other than the model's.
+        Noise level that heun or ancestral starts from, other than the model's.
     step_size
         Langevin step size (epsilon) other than the model's.
     noise_scale
@@ -81,18 +78,18 @@ def sample(
     steps_per_level
         Langevin steps at each noise level other than the model's.
     threshold
-        Entries above it become edges.
+        Edge probabilities above it become edges.
     guidance
-        Weight of the model's guide other than the model's; 0 for none.
+        Weight of the model's guide model other than the model's; 0 for none.
     json
         Print the result as JSON.
     """
+    from graphscore.artifacts import find_model
     from graphscore.errors import SettingsError
     from graphscore.generator import GraphGenerator
     from graphscore.graphs import write_graphs
     from graphscore.graphs.files import check_target
     from graphscore.plots import check_picture, draw_comparison
-    from graphscore.pretrained import find_model
 
     if number < 1:
         raise SettingsError(f"--number {number}: ask for at least 1 graph.")
@@ -100,18 +97,18 @@ def sample(
         raise SettingsError(f"--nodes {nodes}: give at least 1.")
     if communities is not None and nodes is not None:
         raise SettingsError("--communities say how many nodes there are; leave out --nodes.")
-    told = None if communities is None else [_sizes_of(communities)] * number
+    partition = None if communities is None else _sizes_of(communities)
     place = find_model(run)
     beside = place.folder / "samples.g6"
-    target = out or (Path(f"{place.shipped}-samples.g6") if place.shipped else beside)
+    target = out or (Path(f"{place.pretrained}-samples.g6") if place.pretrained else beside)
     check_target(target, number, format=format)
     if picture is not None:
         check_picture(picture)
         if picture.absolute() == target.absolute():
             raise SettingsError(f"{target}: graphs and picture cannot go to the same file.")
     generator = GraphGenerator.load(place.folder, device=device, accelerate=accelerate)
-    changes = {
-        "sampler": sampler,
+    options = {
+        "kind": sampler,
         "steps": steps,
         "churn": churn,
         "sigma_max": sigma_max,
@@ -120,37 +117,35 @@ def sample(
         "steps_per_level": steps_per_level,
         "threshold": threshold,
     }
-    _check_options(changes, sampler or generator.settings.sampling.sampler)
-    settings = generator.sampler_settings(
-        {name: value for name, value in changes.items() if value is not None}
-    )
+    changes = {name: value for name, value in options.items() if value is not None}
+    if changes:
+        _check_options(options, sampler or generator.sampler_settings())
+    sampling = generator.sampler_settings(changes or None)
     chosen = generator.settings.seed if seed is None else seed
     started = time.perf_counter()
-    sizes = None if nodes is None else [nodes] * number
-    guide = generator.settings.guide
-    weight = guide.weight if guide and guidance is None else guidance
     graphs = generator.sample(
         number,
-        sizes=sizes,
-        communities=told,
+        sizes=None if nodes is None else [nodes] * number,
+        communities=None if partition is None else [partition] * number,
         seed=chosen,
-        sampling=settings,
-        guidance=weight,
+        sampling=changes or None,
+        guidance=guidance,
     )
     seconds = time.perf_counter() - started
     write_graphs(target, graphs, format=format)
     if picture is not None:
         draw_comparison({"samples": graphs[:16]}, picture)
+    guide = getattr(generator.settings, "guide", None)
     record = {
-        "model": place.shipped or run,
+        "model": place.pretrained or run,
         "samples": str(target),
         "graphs": number,
         "seed": chosen,
         "seconds": seconds,
         "device": str(generator.device),
-        "sampling": settings.model_dump(),
-        "guidance": weight,
-        "communities": told and told[0],
+        "sampling": None if sampling is None else sampling.model_dump(),
+        "guidance": guide.weight if guide and guidance is None else guidance,
+        "communities": partition,
     }
     if json:
         print_json(record)
@@ -173,26 +168,24 @@ def _sizes_of(communities: str) -> list[int]:
     return [int(size) for size in sizes]
 
 
-def _check_options(changes: Mapping[str, Any], sampler: str) -> None:
-    """Refuse options that are for other samplers, and say which ones there are for this one."""
+def _check_options(options: Mapping[str, Any], sampler: Any) -> None:
+    """Refuse options of other samplers, and say which ones this sampler has."""
+    from graphscore.diffusion.samplers import SAMPLERS
     from graphscore.errors import SettingsError
-    from graphscore.sampling import HeunSettings, LangevinSettings, RenoisingSettings
 
-    def options(kind: type[Settings]) -> list[str]:
-        return [name for name in changes if name != "sampler" and name in kind.model_fields]
-
-    kinds: dict[str, type[Settings]] = {
-        "langevin": LangevinSettings,
-        "heun": HeunSettings,
-        "renoising": RenoisingSettings,
+    if sampler is None:
+        return  # the model has no sampler, and says so itself
+    kind = sampler if isinstance(sampler, str) else sampler.kind
+    known = {
+        name: [o for o in options if o != "kind" and o in entry.settings.model_fields]
+        for name, entry in SAMPLERS.items()
     }
-    known = {name: options(kind) for name, kind in kinds.items()}
-    for name, value in changes.items():
-        if value is not None and name not in ("sampler", *known[sampler]):
+    for name, value in options.items():
+        if value is not None and name not in ("kind", *known[kind]):
             others = " and ".join(other for other, names in known.items() if name in names)
             raise SettingsError(
-                f"{_option(name)} is for {others}, but the sampler is {sampler}, which has "
-                f"{', '.join(map(_option, known[sampler]))}. Use these, or another --sampler."
+                f"{_option(name)} is for {others}, but the sampler is {kind}, which has "
+                f"{', '.join(map(_option, known[kind]))}. Use these, or another --sampler."
             )
 
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from graphscore.cli.data import ReadingOptions, load
 from graphscore.cli.info import report
 from graphscore.cli.whole_numbers import WholeNumber
-
-if TYPE_CHECKING:
-    from graphscore.config import RunSettings
 
 MAX_NODES = 200
 """Memory and time grow with the square of the nodes; larger graphs want a deliberate choice."""
@@ -28,7 +25,7 @@ def train(
     out: Annotated[Path, Parameter(name=("--out", "-o"))],
     resume: Annotated[bool, Parameter(negative="")] = False,
     config: Path | None = None,
-    network: str | None = None,
+    model: str | None = None,
     communities: Annotated[bool, Parameter(negative="")] = False,
     steps: WholeNumber | None = None,
     batch_size: WholeNumber | None = None,
@@ -53,14 +50,14 @@ def train(
     resume
         Continue the run in OUT with the same data and settings; --steps may be larger.
     config
-        TOML file with the sections [noise], [denoising], [network], [training], [sampling];
-        options win over it.
-    network
-        denoiser, edp-gnn, edp-gnn-released or gin; denoiser if not given. What is not said of a
-        denoiser, of its training and of its sampler suits the graphs.
+        TOML file of settings: `model`, `seed`, and sections such as [network], [noise],
+        [training], [sampling]; options win over it.
+    model
+        denoiser (if not given), edp-gnn, edp-gnn-released, gin or erdos-renyi. Unset options are
+        chosen from the graphs' sizes.
     communities
-        Find the communities of every training graph and tell the denoiser which nodes belong
-        together; new graphs have communities of the sizes that training graphs have.
+        Find the communities of every training graph and condition the denoiser on them; new graphs
+        have communities of the sizes that training graphs have.
     steps
         Optimiser steps in all.
     batch_size
@@ -76,8 +73,8 @@ def train(
     max_seconds
         Stop after this time with a checkpoint to resume from.
     validation
-        Dataset name (its validation part is used), file or folder of graphs that choose the
-        sampler's settings when training is done; the model keeps the choice.
+        Dataset name (its validation part is used), file or folder of graphs. When training is done,
+        the sampler's settings are chosen by the distance to them and kept with the model.
     tensorboard
         Also write TensorBoard scalars into OUT/tensorboard (extra 'tensorboard').
     json
@@ -95,7 +92,7 @@ def train(
     )
     if communities:
         overrides["network"] = {"communities": True}
-    settings = _settings(out if resume else None, config, network, overrides)
+    settings = _settings(out if resume else None, config, model, overrides)
     if reading.max_nodes is None:
         reading = replace(reading, max_nodes=MAX_NODES)
     graphs = load(data, reading, split="train")
@@ -107,7 +104,7 @@ def train(
         generator.fit(
             graphs, run=out, resume=resume, source=data, on_record=on_record, should_stop=stop
         )
-    finished = generator.step >= generator.settings.training.steps
+    finished = generator.step >= generator.settings.steps
     if finished and held_out is not None:
         generator.select_sampling(held_out, run=out)
     report(out, json=json)
@@ -129,24 +126,34 @@ def _overrides(
 ) -> dict[str, Any]:
     training = {"steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
     chosen = {name: value for name, value in training.items() if value is not None}
-    return {**({} if seed is None else {"seed": seed}), "training": chosen}
+    section = {"training": chosen} if chosen else {}
+    return {**({} if seed is None else {"seed": seed}), **section}
 
 
 def _settings(
-    stored: Path | None, config: Path | None, network: str | None, overrides: dict[str, Any]
-) -> RunSettings:
-    """Defaults or the stored settings of a run, then the file, then the options."""
-    from graphscore.config import RunSettings, merge, named_network, read_config
-    from graphscore.errors import SettingsError
-    from graphscore.training.checkpoint import read_document
+    stored: Path | None, config: Path | None, model: str | None, overrides: dict[str, Any]
+) -> dict[str, Any]:
+    """The stored settings of a run, then the file, then the options; defaults are left open."""
+    from graphscore.artifacts import read_document
+    from graphscore.config import merge, read_config
+    from graphscore.errors import CheckpointError, SettingsError
+    from graphscore.models.defaults import check_settings, find_entry
 
-    base: dict[str, Any] = read_document(stored)["settings"] if stored is not None else {}
-    if network is not None:
-        base = {**base, "network": named_network(network)}
+    given: dict[str, Any] = {} if stored is None else read_document(stored).settings
     if config is not None:
-        base = merge(base, read_config(config))
+        from_file = read_config(config)
         try:
-            RunSettings(**base)
+            check_settings({"model": model, **from_file} if model else from_file, on_cpu=True)
         except SettingsError as error:
             raise SettingsError(f"{config}: {error}") from None
-    return RunSettings(**merge(base, overrides))
+        given = merge(given, from_file)
+    if model is not None:
+        entry = find_entry(model)
+        kind = entry.model.Settings.model_fields["model"].default
+        if stored is not None and given["model"] != kind:
+            raise CheckpointError(
+                f"{stored}: was started with the model {given['model']!r} and not {model!r}. "
+                "Continue with the same one, or start a new run."
+            )
+        given = merge(entry.preset, {**given, "model": model})
+    return merge(given, overrides)

@@ -141,9 +141,7 @@ class BernoulliEdges:
 
     def draw(self, mean: Tensor, mask: Tensor, *, generator: torch.Generator) -> Tensor:
         """Draw each edge with its own probability, once per unordered pair."""
-        uniform = torch.rand(
-            mean.shape, generator=generator, device=mean.device, dtype=mean.dtype
-        )
+        uniform = torch.rand(mean.shape, generator=generator, device=mean.device, dtype=mean.dtype)
         # Probabilities may be symmetric up to rounding only, so one triangle decides for both.
         edges = ((uniform < mean) & mask).to(mean.dtype).triu(1)
         return edges + edges.mT
@@ -211,9 +209,7 @@ class GraphLikelihood:
 
     def decode(self, mean: GraphState, threshold: float) -> GraphState:
         """Return the clean entries that a final posterior mean stands for."""
-        return self._each(
-            lambda kind, x, mask: kind.decode(x, mask, threshold), mean, mean.masks
-        )
+        return self._each(lambda kind, x, mask: kind.decode(x, mask, threshold), mean, mean.masks)
 
 
 @dataclass(frozen=True)

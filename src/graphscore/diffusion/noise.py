@@ -1,4 +1,4 @@
-"""Gaussian noise on graph states; on edges the paper's (equation 2), one draw per unordered pair."""
+"""Gaussian noise on graph states (equation 2), on edges one draw per unordered pair."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ of a whole batch is drawn together, so it does not depend on how many graphs are
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import torch
@@ -151,7 +151,7 @@ class Denoising:
     """
 
     sigma_range: SigmaRange
-    settings: DenoisingSettings = DenoisingSettings()
+    settings: DenoisingSettings = field(default_factory=DenoisingSettings)
 
     @property
     def noise_copies(self) -> int:

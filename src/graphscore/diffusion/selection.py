@@ -53,7 +53,9 @@ def select(
     for candidate in candidates:
         try:
             trials.append((candidate, distance(candidate)))
-        except SamplingError:  # a step size too large for the model: no candidate, but no reason to stop
+        except (
+            SamplingError
+        ):  # a step size too large for the model: no candidate, but no reason to stop
             trials.append((candidate, float("inf")))
     if not trials:
         raise SettingsError("there is nothing to choose from: give at least one candidate.")

@@ -185,11 +185,12 @@ class GraphBatch:
             )
         width = max(batch.max_nodes for batch in batches)
         wide = [batch.padded(width) for batch in batches]
-        columns = (
-            [getattr(batch, name) for batch in wide]
-            for name in ("adj", "node_mask", "node_feat", "communities")
-        )
-        return GraphBatch(*(None if parts[0] is None else torch.cat(parts) for parts in columns))
+
+        def column(name: str) -> Any:
+            parts = [getattr(batch, name) for batch in wide]
+            return None if parts[0] is None else torch.cat(parts)
+
+        return GraphBatch(*map(column, ("adj", "node_mask", "node_feat", "communities")))
 
     @staticmethod
     def from_networkx(

@@ -92,9 +92,7 @@ class Model(ABC):
 
     @classmethod
     @abstractmethod
-    def from_learned(
-        cls, settings: Any, learned: dict[str, Any], sizes: SizeDistribution
-    ) -> Self:
+    def from_learned(cls, settings: Any, learned: dict[str, Any], sizes: SizeDistribution) -> Self:
         """Build a stored model, with weights still to be loaded into its network.
 
         Args:

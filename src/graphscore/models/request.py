@@ -59,8 +59,8 @@ def resolve_request(
         number: how many graphs.
         sizes: nodes of each, if asked for.
         communities: sizes of the communities of each, if asked for.
-        known_sizes, known_communities: of training graphs; the latter where a model is conditioned on
-            them.
+        known_sizes: of training graphs.
+        known_communities: of training graphs, where a model is conditioned on them.
         random: source of what is drawn, by its name.
 
     Raises:

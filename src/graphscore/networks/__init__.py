@@ -1,4 +1,4 @@
-"""Networks behind one contract: network(noisy state, sigma, condition) -> a value for every entry."""
+"""Networks behind one contract: network(state, sigma, condition) -> a value for every entry."""
 
 from graphscore.networks.denoiser import Denoiser
 from graphscore.networks.edp_gnn import EDPGNN

@@ -37,7 +37,7 @@ def matrix_of_pairs(pairs: Tensor, nodes: int) -> Tensor:
              [2., 3., 0.]]])
     """
     if nodes % 2:
-        # On the device from the start: setting one entry from the host is not allowed in a CUDA graph.
+        # On the device from the start: a CUDA graph cannot set an entry from the host.
         column = torch.arange(pairs.shape[-1], device=pairs.device)
         pairs = pairs * (1 - 0.5 * (column == pairs.shape[-1] - 1).to(pairs.dtype))
     matrix = pairs.new_zeros(len(pairs), nodes * nodes)

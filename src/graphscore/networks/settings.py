@@ -107,4 +107,4 @@ class DenoiserSettings(Settings):
 
 
 NetworkSettings = Annotated[EDPGNNSettings | DenoiserSettings, Field(discriminator="kind")]
-"""Shape of any network, told apart by its kind."""
+"""Shape of any network, distinguished by its kind."""

@@ -133,9 +133,7 @@ class SizeStratifiedSampler(BatchSampler):
     are drawn anew at every step instead of once in every order.
     """
 
-    def __init__(
-        self, data: GraphBatch, batch_size: int, *, seed: int, trim: bool = True
-    ) -> None:
+    def __init__(self, data: GraphBatch, batch_size: int, *, seed: int, trim: bool = True) -> None:
         super().__init__(data, batch_size, seed=seed, trim=trim)
         self._by_width = self._widths.sort(stable=True).indices
         count = len(self._widths)

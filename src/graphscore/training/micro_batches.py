@@ -53,7 +53,9 @@ class MicroBatcher:
     def split(self, buckets: Sequence[MicroBatch]) -> list[MicroBatch]:
         """Split buckets of items into micro-batches that fit."""
         return [
-            part for bucket in buckets for part in bucket.split(self.size(len(bucket), bucket.nodes))
+            part
+            for bucket in buckets
+            for part in bucket.split(self.size(len(bucket), bucket.nodes))
         ]
 
     def plan(self, largest: GraphBatch, items: int) -> None:

@@ -127,9 +127,7 @@ class Trainer:
         if isinstance(data, GraphBatch):
             if not len(data):
                 raise GraphDataError("no graphs to train on; give at least one.")
-            data = BatchSampler(
-                data.to(device), settings.batch_size, seed=seed, sort=bucketing
-            )
+            data = BatchSampler(data.to(device), settings.batch_size, seed=seed, sort=bucketing)
         self.network = network.to(device).train()
         self.batches: Batches = data
         self.settings = settings

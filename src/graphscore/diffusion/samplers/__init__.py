@@ -49,7 +49,7 @@ SAMPLERS: dict[str, Sampler] = {
 SamplingSettings = Annotated[
     LangevinSettings | HeunSettings | AncestralSettings, Field(discriminator="kind")
 ]
-"""Settings of any sampler, told apart by their kind."""
+"""Settings of any sampler, distinguished by their kind."""
 
 
 __all__ = [
