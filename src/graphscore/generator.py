@@ -90,17 +90,14 @@ class GraphGenerator:
         self._draws = 0
 
     @classmethod
-    def from_settings(
-        cls,
-        settings: RunSettings | Mapping[str, Any],
-        *,
-        device: str = "auto",
-        accelerate: Accelerate = "auto",
-        show_progress: bool = True,
-    ) -> Self:
-        """Make a generator from complete settings, or from nested dictionaries of some."""
-        given = dict(settings) if isinstance(settings, Mapping) else settings.model_dump()
-        return cls(**given, device=device, accelerate=accelerate, show_progress=show_progress)
+    def from_settings(cls, settings: RunSettings | Mapping[str, Any], **options: Any) -> Self:
+        """Make a generator from complete settings, or from nested dictionaries of some.
+
+        Args:
+            options: device, accelerate and show_progress.
+        """
+        given = settings if isinstance(settings, Mapping) else settings.model_dump()
+        return cls(**given, **options)
 
     # ------------------------------------------------------------------ training
 
@@ -415,43 +412,30 @@ class GraphGenerator:
         artifact.write(Path(path), self.device)
 
     @classmethod
-    def load(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        device: str = "auto",
-        accelerate: Accelerate = "auto",
-        show_progress: bool = True,
-    ) -> Self:
+    def load(cls, path: str | os.PathLike[str], **options: Any) -> Self:
         """Read a model that `save` or a training run wrote.
+
+        Args:
+            options: device, accelerate and show_progress, as of the constructor.
 
         Raises:
             CheckpointError: missing, truncated, edited, or written by another version.
         """
-        artifact = Artifact.read(Path(path))
-        made = cls(device=device, accelerate=accelerate, show_progress=show_progress)
-        return made._of(artifact)
+        return cls(**options)._of(Artifact.read(Path(path)))
 
     @classmethod
-    def from_pretrained(
-        cls,
-        name: str,
-        *,
-        device: str = "auto",
-        accelerate: Accelerate = "auto",
-        show_progress: bool = True,
-    ) -> Self:
+    def from_pretrained(cls, name: str, **options: Any) -> Self:
         """Read a pretrained model that comes with the package.
 
         Args:
             name: one of `graphscore.artifacts.list_pretrained()`; `graphscore info NAME` shows its
                 card.
+            options: device, accelerate and show_progress, as of the constructor.
 
         Raises:
             CheckpointError: there is none of that name; the message says which there are.
         """
-        folder = pretrained_folder(name)
-        return cls.load(folder, device=device, accelerate=accelerate, show_progress=show_progress)
+        return cls.load(pretrained_folder(name), **options)
 
     def _of(self, artifact: Artifact) -> Self:
         """Return a generator of a trained model on the device of this one."""
