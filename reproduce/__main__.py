@@ -1,21 +1,35 @@
-"""`graphscore reproduce`."""
+"""The program `python -m reproduce`: runs the experiments and renders the results page."""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
-from cyclopts import Parameter
+from cyclopts import App, CycloptsError, Parameter
 
+from graphscore.cli.interrupt import stop_requested
 from graphscore.cli.tables import print_json, print_table
 from graphscore.cli.whole_numbers import WholeNumber
+from graphscore.errors import GraphscoreError, SettingsError, StoppedError
+from reproduce import plans
+from reproduce.titles import TITLES
 
 if TYPE_CHECKING:
-    from graphscore.experiments import Experiment
-    from graphscore.experiments.context import Context
+    from reproduce.context import Context
+    from reproduce.experiment import Experiment
+
+app = App(
+    name="python -m reproduce",
+    help="Run the experiments of the paper and of the denoiser.",
+    help_format="plaintext",
+    version_flags=(),
+)
 
 
+@app.default
 def reproduce(
     name: str | None = None,
     *,
@@ -31,29 +45,30 @@ def reproduce(
     max_seconds: float | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Run the experiment NAME of the paper and write its record to OUT/NAME.json.
+    """Run the experiment NAME and write its record to OUT/NAME.json.
 
-    What is finished is kept in OUT/work, so the same command goes on after an interruption.
+    Finished parts are kept in OUT/work: run the same command again to continue after an
+    interruption. "all" runs every experiment.
 
     Parameters
     ----------
     name
-        Which experiment; --list shows them.
+        The experiment, or all; --list shows them.
     list_
-        List the experiments, or with NAME its parts and which are finished.
+        List the experiments; with NAME, list its parts and which are finished.
     scale
-        full fills the docs and wants a GPU; quick takes a few minutes on two CPU cores and writes
-        OUT/NAME_quick.json.
+        full gives the numbers of the docs and needs a GPU; quick takes a few minutes on two CPU
+        cores and writes OUT/NAME_quick.json.
     seeds
-        How many trainings of each kind.
+        Number of seeds.
     out
         Folder for records and unfinished work.
     parts
         Compute only these parts, separated by commas, * for any text (ego-small*). Several
-        processes can share the parts of one experiment out; a call without it writes the record.
+        processes can share the parts of one experiment; a run without --parts writes the record.
     finished
-        Compute nothing and write the record of the parts that are finished. Sets that nothing is
-        finished of keep their rows in the record that is there.
+        Compute nothing and write the record of the finished parts. Sets without a finished part
+        keep their rows in the existing record.
     device
         auto, cpu, cuda or mps.
     accelerate
@@ -61,61 +76,65 @@ def reproduce(
     data_dir
         Folder of source files of datasets that are not part of the package.
     max_seconds
-        Stop after this time; the same command goes on.
+        Stop after this time; run the same command again to continue.
     json
         Print the record as JSON.
     """
-    from graphscore.errors import SettingsError, StoppedError
-    from graphscore.experiments import find_experiment, work_folder
-    from graphscore.experiments.scale import OFFERED
-
     if name is None:
         if list_:
             _list_experiments(json)
             return 0
-        raise SettingsError(
-            "name the experiment to run; graphscore reproduce --list shows what there is."
-        )
-    if scale not in OFFERED:
-        raise SettingsError(f"--scale {scale!r}: use {' or '.join(OFFERED)}.")
+        raise SettingsError("name an experiment; python -m reproduce --list shows them.")
+    if scale not in plans.OFFERED:
+        raise SettingsError(f"--scale {scale!r}: use {' or '.join(plans.OFFERED)}.")
     if seeds < 1:
         raise SettingsError(f"--seeds {seeds}: give at least 1.")
     if max_seconds is not None and not max_seconds >= 0:
         raise SettingsError(f"--max-seconds {max_seconds:g}: give at least 0.")
     if finished and parts is not None:
-        raise SettingsError("--finished computes nothing, so --parts has no meaning; give one.")
-    experiment = find_experiment(name)
+        raise SettingsError("--finished computes nothing, so it cannot be used with --parts.")
+    if name == "all" and (list_ or finished or parts is not None):
+        raise SettingsError("all: --list, --parts and --finished need the name of one experiment.")
 
-    from graphscore.cli.interrupt import stop_requested
-    from graphscore.experiments.context import Context
+    # Here, because they load torch, and --help and --list are to be fast.
+    from reproduce.context import Context
+    from reproduce.experiment import find_experiment
+    from reproduce.records import work_folder
 
+    experiments = [find_experiment(one) for one in (TITLES if name == "all" else [name])]
     with stop_requested(max_seconds) as stop:
-        context = Context(
-            work_folder(out, name, scale),
-            scale=scale,
-            seeds=seeds,
-            device=device,
-            accelerate=accelerate,
-            should_stop=stop,
-            data_dir=data_dir,
-        )
-        if list_:
-            _list_parts(experiment, context, json)
-            return 0
-        try:
-            if parts is not None:
-                _run_parts(experiment, context, parts, json)
-            else:
-                _write_record(experiment, context, out, finished, json)
-            return 0
-        except StoppedError as error:
-            print(error, file=sys.stderr)
-            return 130 if stop.signalled else 0
+        for experiment in experiments:
+            context = Context(
+                work_folder(out, experiment.name, scale),
+                scale=scale,
+                seeds=seeds,
+                device=device,
+                accelerate=accelerate,
+                should_stop=stop,
+                data_dir=data_dir,
+            )
+            try:
+                if list_:
+                    _list_parts(experiment, context, json)
+                elif parts is not None:
+                    _run_parts(experiment, context, parts, json)
+                else:
+                    _write_record(experiment, context, out, finished, json)
+            except StoppedError as error:
+                print(error, file=sys.stderr)
+                return 130 if stop.signalled else 0
+    return 0
+
+
+@app.command
+def render() -> None:
+    """Write docs/results.md, its figures and the table of README.md from results/."""
+    from reproduce.render import render_docs
+
+    render_docs(Path(__file__).resolve().parents[1])
 
 
 def _run_parts(experiment: Experiment, context: Context, parts: str, json: bool) -> None:
-    from graphscore.errors import SettingsError
-
     patterns = [pattern.strip() for pattern in parts.split(",") if pattern.strip()]
     if not patterns:
         raise SettingsError("--parts names no part; --list shows them.")
@@ -133,9 +152,9 @@ def _run_parts(experiment: Experiment, context: Context, parts: str, json: bool)
 def _write_record(
     experiment: Experiment, context: Context, out: Path, finished: bool, json: bool
 ) -> None:
-    from graphscore.experiments import read_record, write_record
+    from reproduce.records import read_record, write_record
 
-    earlier = read_record(out, experiment.name, context.sizes.name) if finished else None
+    earlier = read_record(out, experiment.name, context.scale) if finished else None
     record = experiment.run(context, finished=finished, earlier=earlier)
     file = write_record(record, out)
     pictures = experiment.pictures(record, context.folder / "pictures")
@@ -150,8 +169,6 @@ def _write_record(
 
 
 def _list_experiments(json: bool) -> None:
-    from graphscore.experiments import TITLES
-
     if json:
         print_json(TITLES)
     else:
@@ -165,3 +182,28 @@ def _list_parts(experiment: Experiment, context: Context, json: bool) -> None:
     else:
         rows = [[key, "yes" if done else "no"] for key, done in finished.items()]
         print_table(experiment.title, ["part", "finished"], rows, text=2)
+
+
+def main(tokens: Sequence[str] | None = None) -> NoReturn:
+    """Run one command; exit code 0 on success, 2 on bad input, 130 when interrupted."""
+    try:
+        code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        _fail(f"{error}\nTry 'python -m reproduce --help'.")
+    except GraphscoreError as error:
+        _fail(str(error))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"reproduce: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,26 +1,26 @@
-"""Where an experiment runs: its size, seeds and device, and the folder that keeps its parts."""
+"""How an experiment runs: scale, seeds, device, and the folder that keeps its finished parts."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import networkx as nx
 import torch
 
-from graphscore.acceleration import Accelerate
 from graphscore.atomic import write_file
 from graphscore.device import resolve_device
 from graphscore.errors import OutputError, SettingsError, StoppedError
-from graphscore.experiments.scale import Scale, find_scale
 from graphscore.generator import GraphGenerator
 from graphscore.provenance import provenance
-from graphscore.training.checkpoint import has_checkpoint
+from reproduce.core import has_checkpoint
+from reproduce.plans import load_plan
 
 Record = dict[str, Any]
 
@@ -29,68 +29,56 @@ Record = dict[str, Any]
 class Context:
     """What an experiment is given.
 
-    An experiment is made of parts that do not need each other, each known by a key. A finished part
-    lies in `folder/parts/KEY.json` and is never computed again, so an interrupted experiment goes
-    on where it stopped, and several processes can share the parts out.
+    An experiment consists of independent parts, each with a key. A finished part is stored in
+    `folder/parts/KEY.json` and is not computed again: an interrupted experiment continues where it
+    stopped, and several processes can share the parts.
 
     Args:
-        folder: the working folder of this experiment; nothing else should lie there.
+        folder: the working folder of this experiment.
         scale: "full", "quick", or "tiny" for tests.
-        seeds: how many; they are 0, 1, ...
+        seeds: number of seeds; they are 0, 1, ...
         device: "auto" or the name of a torch device.
         accelerate: "auto" or "off", as for GraphGenerator.
-        show_progress: show on standard error what is going on.
-        max_seconds: stop after this time; training stops with a checkpoint.
-        should_stop: asked between training steps and between parts.
+        show_progress: report progress on standard error.
+        should_stop: called between training steps and between parts.
         data_dir: folder of source files for datasets that are not part of the package.
 
     Raises:
-        SettingsError: the scale is unknown, there are no seeds, or the device is missing.
+        SettingsError: the scale is unknown, `seeds` is below 1, or the device is missing.
     """
 
     folder: Path
     scale: str = "full"
     seeds: int = 3
     device: str = "auto"
-    accelerate: Accelerate = "auto"
+    accelerate: Literal["auto", "off"] = "auto"
     show_progress: bool = True
-    max_seconds: float | None = None
     should_stop: Callable[[], bool] = field(default=lambda: False)
     data_dir: Path | None = None
 
     def __post_init__(self) -> None:
-        self.sizes: Scale = find_scale(self.scale)
+        load_plan("scales", self.scale)
         if self.seeds < 1:
             raise SettingsError(f"seeds {self.seeds}: give at least 1.")
-        if self.max_seconds is not None and not self.max_seconds >= 0:
-            raise SettingsError(f"max_seconds {self.max_seconds:g}: give at least 0.")
         self.folder = Path(self.folder)
         self.torch_device: torch.device = resolve_device(self.device)
-        self._started = time.monotonic()
 
-    # ------------------------------------------------------------------ stopping
-
-    def stop(self) -> bool:
-        """Whether to stop: somebody asked for it, or the time is up."""
-        late = self.max_seconds is not None and time.monotonic() - self._started >= self.max_seconds
-        return late or self.should_stop()
+    def plan(self, name: str) -> dict[str, Any]:
+        """The plan of an experiment at this scale."""
+        return load_plan(name, self.scale)
 
     def check_stop(self) -> None:
-        """Stop here if that was asked for.
-
-        Raises:
-            StoppedError: it was.
-        """
-        if self.stop():
+        """Raise StoppedError if a stop was requested."""
+        if self.should_stop():
             raise StoppedError(
-                f"stopped early; what is finished is kept in {self.folder}. The same command "
-                "goes on from there."
+                f"stopped early; finished parts are kept in {self.folder}. Run the same command "
+                "again to continue."
             )
 
     # ------------------------------------------------------------------ parts
 
     def seed_keys(self, *names: str) -> list[str]:
-        """The keys of parts that differ in the seed only: A_B_seed0, A_B_seed1, ..."""
+        """Keys of parts that differ only in the seed: A_B_seed0, A_B_seed1, ..."""
         return ["_".join([*names, f"seed{seed}"]) for seed in range(self.seeds)]
 
     def part_file(self, key: str) -> Path:
@@ -108,31 +96,31 @@ class Context:
     def part(
         self, key: str, compute: Callable[[], Record], settings: Mapping[str, Any] | None = None
     ) -> Record:
-        """Return a part: the stored one, or else a new one, which is then stored.
+        """Return the stored part, or compute and store it.
 
         Args:
             key: its name, also that of its file.
-            compute: gives the part as plain values that JSON can hold. One with "skipped", the
-                reason why, is not stored, so that it is tried again next time.
-            settings: what decides the outcome; a stored part made with others is refused.
+            compute: returns the part as plain values that JSON can hold. A part with "skipped", the
+                reason, is not stored, so it is tried again next time.
+            settings: what determines the result; a stored part with other settings is refused.
 
         Returns:
-            What `compute` gave, with "seconds" and "provenance" added.
+            What `compute` returned, with "seconds" and "provenance" added.
 
         Raises:
-            OutputError: the stored part is damaged or was made with other settings, or another
-                process is at work on it.
-            StoppedError: it is time to stop.
+            OutputError: the stored part is damaged or has other settings, or another process is
+                computing it.
+            StoppedError: a stop was requested.
         """
-        wanted = plain(settings or {})
+        expected = plain(settings or {})
         if self.has_part(key):
-            return self._stored(key, wanted)
+            return self._stored(key, expected)
         self.check_stop()
-        with self._alone(key):
-            # Another process may have finished it while this one was at something else.
+        with self._lock(key):
+            # Another process may have finished it in the meantime.
             if self.has_part(key):
-                return self._stored(key, wanted)
-            self.tell(f"computing {key}")
+                return self._stored(key, expected)
+            self.log(f"computing {key}")
             started = time.perf_counter()
             result = compute()
             made: Record = {
@@ -142,12 +130,12 @@ class Context:
             }
             if "skipped" in result:
                 return made
-            document = {"key": key, "settings": wanted, "result": made}
+            document = {"key": key, "settings": expected, "result": made}
             write_file(self.part_file(key), (json.dumps(document, indent=1) + "\n").encode())
         # As it will be read next time, so that an uninterrupted run gives the same record.
-        return self._stored(key, wanted)
+        return self._stored(key, expected)
 
-    def _stored(self, key: str, wanted: Any) -> Record:
+    def _stored(self, key: str, expected: Any) -> Record:
         file = self.part_file(key)
         try:
             document = json.loads(file.read_bytes())
@@ -156,19 +144,19 @@ class Context:
             raise OutputError(
                 f"{file}: is not a part of an experiment. Remove it to compute it again."
             ) from None
-        if settings != wanted:
-            changed = [k for k in {**settings, **wanted} if settings.get(k) != wanted.get(k)]
+        if settings != expected:
+            changed = [k for k in {**settings, **expected} if settings.get(k) != expected.get(k)]
             raise OutputError(
                 f"{file}: was computed with other settings ({', '.join(sorted(changed))}). Remove "
-                "it to compute it again, and its folder under runs where the training is to be "
-                "another one too; or give another folder."
+                "it to compute it again, together with its folder under runs if the training "
+                "changed; or use another --out folder."
             )
         made: Record = result
         return made
 
     @contextlib.contextmanager
-    def _alone(self, key: str) -> Iterator[None]:
-        """Hold a part for this process; the system lets go of it when the process ends."""
+    def _lock(self, key: str) -> Iterator[None]:
+        """Hold a part for this process; the lock ends with the process."""
         try:
             import fcntl
         except ImportError:  # pragma: no cover - Windows
@@ -185,12 +173,12 @@ class Context:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise OutputError(
-                    f"{self.part_file(key)}: another process is computing this part. Share the "
-                    "parts out with --parts, or wait for it."
+                    f"{self.part_file(key)}: another process is computing this part. Give each "
+                    "process its own --parts, or wait."
                 ) from None
             yield
 
-    # ------------------------------------------------------------------ what parts are made of
+    # ------------------------------------------------------------------ training
 
     def fit(
         self,
@@ -202,25 +190,24 @@ class Context:
         stop_at: int | None = None,
         **settings: Any,
     ) -> GraphGenerator:
-        """Train a generator in the run folder of a part, going on from what lies there.
+        """Train a generator in the run folder of a part, continuing from its checkpoint.
 
         Args:
             key: the part; its training gets a folder of that name.
-            graphs: to train on.
+            graphs: training graphs.
             source: their name.
             seed: fixes weights, training and sampling.
-            stop_at: train up to this step only; another call goes on.
-            settings: `noise`, `network`, `training`, `sampling`, as for GraphGenerator. Number of
-                steps and length of sampling are those of the scale if not given.
+            stop_at: train up to this step only; another call continues.
+            settings: `noise`, `network`, `training`, `sampling`, as for GraphGenerator; the scale's
+                where they are not given.
 
         Raises:
-            StoppedError: it is time to stop; a checkpoint was written.
-            OutputError: the training there is past `stop_at` already.
+            StoppedError: a stop was requested; a checkpoint was written.
+            OutputError: the training is past `stop_at` already.
         """
-        given = {**self.defaults(), **settings}
         generator = GraphGenerator(
             seed=seed,
-            **given,
+            **{**self.defaults(), **settings},
             device=str(self.torch_device),
             accelerate=self.accelerate,
             show_progress=self.show_progress,
@@ -231,7 +218,7 @@ class Context:
             run=run,
             resume=has_checkpoint(run),
             source=source,
-            should_stop=self.stop,
+            should_stop=self.should_stop,
             stop_at=stop_at,
         )
         last = generator.settings.training.steps if stop_at is None else stop_at
@@ -242,33 +229,32 @@ class Context:
             )
         if generator.step < last:
             raise StoppedError(
-                f"stopped early at step {generator.step} of {key}; what is finished is kept in "
-                f"{self.folder}. The same command goes on from there."
+                f"stopped early at step {generator.step} of {key}; finished parts are kept in "
+                f"{self.folder}. Run the same command again to continue."
             )
         return generator
 
     def defaults(self, *, long: bool = False) -> dict[str, Any]:
-        """Settings of a generator at this scale, as `fit` uses them where none are given.
+        """Settings of a generator at this scale.
 
         Args:
-            long: train as long as models are whose samples are judged.
+            long: train as long as models whose samples are evaluated.
         """
-        steps = {"steps": self.sizes.long_steps} if long else {}
+        scale = load_plan("scales", self.scale)
+        steps = {"steps": scale["long_steps"]} if long else {}
         return {
-            "network": dict(self.sizes.network),
-            "training": dict(self.sizes.training) | steps,
-            "sampling": dict(self.sizes.sampling),
+            "network": scale["network"],
+            "training": scale["training"] | steps,
+            "sampling": scale["sampling"],
         }
 
     def provenance(self) -> Record:
-        """Where a number computed now comes from."""
+        """Machine, versions, commit and date of a number computed now."""
         return provenance(str(self.torch_device))
 
-    def tell(self, message: str) -> None:
-        """Say on standard error what is going on."""
+    def log(self, message: str) -> None:
+        """Print a message on standard error, if progress is shown."""
         if self.show_progress:
-            import sys
-
             print(message, file=sys.stderr, flush=True)
 
 

@@ -1,117 +1,86 @@
-"""Write docs/results.md, its pictures and the table of README.md from what is in results/.
+"""Write docs/results.md, its figures and the table of README.md from the records in results/.
 
-    python scripts/render_results.py
-
-Numbers in the docs are never typed: they come from these files, each written by the command that
-its section names. Experiments (`graphscore reproduce NAME`) render themselves.
+Numbers in the docs are never typed: they come from these records, and the text around them from
+`reproduce/templates`.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
 
 from graphscore.atomic import write_file
-from graphscore.experiments import TITLES, find_experiment
-from graphscore.experiments.frontier_plans import NAMES, text_of
+from reproduce.experiment import find_experiment
+from reproduce.experiments.denoiser_plans import MEASURES, value_text
+from reproduce.pages import fill
+from reproduce.records import read_record
+from reproduce.tables import Table, percent
+from reproduce.titles import TITLES
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS, DOCS, README = ROOT / "results", ROOT / "docs", ROOT / "README.md"
-BEGIN, END = "<!-- from results/, by scripts/render_results.py -->\n", "<!-- until here -->\n"
-
-
-def read(name: str) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads((RESULTS / name).read_text())
-    return record
+BEGIN, END = "<!-- from results/, by python -m reproduce render -->\n", "<!-- until here -->\n"
+Record = dict[str, Any]
 
 
-def distances(result: dict[str, Any]) -> str:
-    values = [result["degree"], result["clustering"], result["orbit"]]
-    return " | ".join(f"{value:.4f}" for value in [*values, sum(values) / 3])
-
-
-def share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.0%}"
-
-
-def experiments() -> dict[str, dict[str, Any]]:
-    """Records of the experiments that were run at full scale, in the order of the list."""
-    return {name: read(f"{name}.json") for name in TITLES if (RESULTS / f"{name}.json").exists()}
-
-
-def demo() -> str:
-    record = read("demo.json")
-    result, made = record["metrics"], record["provenance"]
-    rows = [
-        f"| {name} | {part['sample_count']} | {distances(part)} | {share(part['uniqueness'])} | "
-        f"{share(part['novelty'])} |"
-        for name, part in result.items()
-    ]
-    return (
-        "\n## The demo\n\n"
-        f"`make demo` on {made['processor']}, {made['threads']} cores: training "
-        f"{made['training_seconds']:.0f} s, {made['seconds']:.0f} s in all, one seed. Its sampler "
-        "was chosen on fresh graphs of the same generator.\n\n"
-        "| community-small | graphs | degree | clustering | orbit | average | unique | novel |\n"
-        "|---|---|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
+def render_docs(root: Path) -> None:
+    """Write the results page, its figures and README's table below the repository `root`."""
+    results, docs, readme = root / "results", root / "docs", root / "README.md"
+    found = {name: read_record(results, name, "full") for name in TITLES}
+    records = {name: record for name, record in found.items() if record is not None}
+    demo, metrics = (
+        json.loads((results / f"{name}.json").read_text()) for name in ("demo", "benchmark_metrics")
     )
-
-
-def metric_speed() -> str:
-    record = read("benchmark_metrics.json")
-    made = record["provenance"]
-    rows = [f"| {row['case']} | {row['median_s'] * 1e3:.0f} |" for row in record["results"]]
-    return (
-        "\n## Speed of the metrics\n\n"
-        f"`python benchmarks/bench_metrics.py`, conversion from networkx included; "
-        f"{made['processor']}, {made['threads']} threads.\n\n"
-        "| | median ms |\n|---|---|\n" + "\n".join(rows) + "\n"
+    page = fill(
+        "results.md",
+        sections=[find_experiment(name).markdown(record) for name, record in records.items()],
+        demo=demo,
+        demo_table=_demo_table(demo),
+        metrics=metrics,
+        metrics_table=_metrics_table(metrics),
     )
+    write_file(docs / "results.md", page.encode())
+    if benchmark := records.get("denoiser-benchmark"):
+        write_file(readme, with_table(readme.read_text(), readme_table(benchmark)).encode())
+    for name, record in records.items():
+        find_experiment(name).pictures(record, docs / "images")
 
 
-def headline(frontier: dict[str, Any]) -> str:
-    """The denoiser's numbers in a few lines."""
+def readme_table(benchmark: Record) -> str:
+    """The results of the denoiser in a few lines."""
     rows = []
-    for result in frontier["results"]:
-        verdict, measure = result["verdict"], result["measure"]
+    for result in benchmark["results"]:
+        best, measure = result["test_result"], result["measure"]
         rows.append(
-            f"| {result['dataset']} | {NAMES[measure]} | {text_of(result['value'], measure)} | "
-            f"{result['published']} | {verdict['network_calls']} | "
-            f"{verdict['training_seconds'] / 60:.0f} min |"
+            {
+                "dataset": result["dataset"],
+                "measure": MEASURES[measure],
+                "value": value_text(result["value"], measure),
+                "valid": percent(best["vun"]["valid"], 1) if "vun" in best else "–",
+                "published": result["published"],
+                "calls": best["network_calls"],
+                "minutes": best["training_seconds"] / 60,
+            }
         )
-    return (
-        "| set | measure | graphscore | others | network calls | training |\n"
-        "|---|---|---:|---|---:|---:|\n" + "\n".join(rows) + "\n"
-    )
+    return fill("readme.md", rows=rows)
 
 
-def with_headline(readme: str, table: str) -> str:
-    """Put the table in the place that is marked for it."""
+def with_table(readme: str, table: str) -> str:
+    """Put the table between its marks."""
     before, rest = readme.split(BEGIN)
     return f"{before}{BEGIN}\n{table}\n{END}{rest.split(END, 1)[1]}"
 
 
-def main() -> None:
-    records = experiments()
-    parts = [
-        "# Results\n\nGenerated by `scripts/render_results.py` from `results/`; do not edit. Speed "
-        "and memory: [performance.md](performance.md).\n",
-        *("\n" + find_experiment(name).markdown(record) for name, record in records.items()),
-        demo(),
-        metric_speed(),
-    ]
-    write_file(DOCS / "results.md", "".join(parts).encode())
-    if "frontier" in records:
-        readme = with_headline(README.read_text(), headline(records["frontier"]))
-        write_file(README, readme.encode())
-    for name, record in records.items():
-        find_experiment(name).pictures(record, DOCS / "images")
+def _demo_table(demo: Record) -> Table:
+    rows = []
+    for name, part in demo["metrics"].items():
+        values = [part[key] for key in ("degree", "clustering", "orbit")]
+        distances = [f"{value:.4f}" for value in (*values, sum(values) / 3)]
+        shares = [percent(part["uniqueness"]), percent(part["novelty"])]
+        rows.append([name, f"{part['sample_count']}", *distances, *shares])
+    columns = ["community-small", "graphs", "degree", "clustering", "orbit", "average"]
+    return Table("The demo", [*columns, "unique", "novel"], rows)
 
 
-if __name__ == "__main__":
-    argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    ).parse_args()
-    main()
+def _metrics_table(metrics: Record) -> Table:
+    rows = [[row["case"], f"{row['median_s'] * 1e3:.0f}"] for row in metrics["results"]]
+    return Table("Speed of the metrics", ["", "median ms"], rows)

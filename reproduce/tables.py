@@ -39,7 +39,7 @@ class Table:
 
 
 def summary(values: Sequence[float]) -> dict[str, float]:
-    """Count, mean, spread (standard deviation, of the sample) and the 5 to 95 % interval.
+    """Count, mean, sample standard deviation and the 5 to 95 % interval.
 
     >>> summary([1.0, 2.0, 3.0])["mean"], summary([1.0, 2.0, 3.0])["std"]
     (2.0, 1.0)
@@ -51,14 +51,14 @@ def summary(values: Sequence[float]) -> dict[str, float]:
     return {"count": len(numbers), "mean": mean, "std": std, "low": low, "high": high}
 
 
-def with_spread(numbers: Mapping[str, float], digits: int) -> str:
-    """The mean of a summary and, if it is one of several values, their standard deviation.
+def with_std(numbers: Mapping[str, float], digits: int) -> str:
+    """The mean of a summary and, if there are several values, their standard deviation.
 
-    >>> with_spread(summary([1.0, 2.0, 3.0]), 1), with_spread(summary([1.0]), 1)
+    >>> with_std(summary([1.0, 2.0, 3.0]), 1), with_std(summary([1.0]), 1)
     ('2.0 ± 1.0', '1.0')
     """
-    spread = f" ± {numbers['std']:.{digits}f}" if numbers["count"] > 1 else ""
-    return f"{numbers['mean']:.{digits}f}{spread}"
+    std = f" ± {numbers['std']:.{digits}f}" if numbers["count"] > 1 else ""
+    return f"{numbers['mean']:.{digits}f}{std}"
 
 
 def summaries(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, Any]:
@@ -71,31 +71,10 @@ def summaries(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[s
     }
 
 
-def over_seeds(record: Mapping[str, Any]) -> str:
-    """What a number with its spread is.
+def percent(value: float | None, digits: int = 0) -> str:
+    """A share as a percentage, or a dash.
 
-    >>> over_seeds({"seeds": [0]}), over_seeds({"seeds": [0, 1]})
-    ('one seed', 'mean over 2 seeds ± standard deviation')
+    >>> percent(0.5), percent(0.123, 1), percent(None)
+    ('50%', '12.3%', '–')
     """
-    count = len(record["seeds"])
-    return "one seed" if count == 1 else f"mean over {count} seeds ± standard deviation"
-
-
-def made_by(record: Mapping[str, Any]) -> str:
-    """The line under a heading: command, machine, versions, date."""
-    made = record["provenance"]
-
-    def words(key: str) -> str:
-        value = made[key]
-        return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-    scale = "" if record["scale"] == "full" else f" --scale {record['scale']}"
-    where = words("device") if words("device") != "CPU" else words("processor")
-    missing = record.get("missing", [])
-    rest = f" Parts not computed yet: {', '.join(missing)}." if missing else ""
-    seconds = f"; {record['seconds']:.0f} s of computing" if "seconds" in record else ""
-    return (
-        f"`graphscore reproduce {record['experiment']}{scale} --seeds {len(record['seeds'])}`, "
-        f"{where}, torch {words('torch')}, commit {words('commit')}, {words('date')}"
-        f"{seconds}.{rest}\n"
-    )
+    return "–" if value is None else f"{value:.{digits}%}"

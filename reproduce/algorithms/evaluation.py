@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from graphscore.algorithms.tasks import Problems, Task
+from reproduce.algorithms.tasks import Problems, Task
 from graphscore.errors import SettingsError
+from graphscore.metrics import wilson_interval
 from graphscore.seeding import torch_generator
 
 TEST_SEED = 20200108
@@ -34,19 +34,6 @@ def edge_logits(network: nn.Module, adj: Tensor, node_feat: Tensor) -> Tensor:
     return logits
 
 
-def wilson_interval(share: float, count: int) -> tuple[float, float]:
-    """Return Wilson's 95% interval of a probability that showed as `share` of `count` trials.
-
-    >>> [round(bound, 3) for bound in wilson_interval(0.9, 10_000)]
-    [0.894, 0.906]
-    """
-    z = 1.959964
-    middle = (share + z * z / (2 * count)) / (1 + z * z / count)
-    half = math.sqrt(share * (1 - share) / count + (z / (2 * count)) ** 2) * z / (1 + z * z / count)
-    # Rounding must not put the share itself outside, at 0 and 1.
-    return min(share, max(0.0, middle - half)), max(share, min(1.0, middle + half))
-
-
 def evaluate(
     predict: Callable[[Problems], Tensor],
     task: Task,
@@ -57,7 +44,7 @@ def evaluate(
     seed: int = TEST_SEED,
     device: torch.device | str = "cpu",
 ) -> dict[str, dict[str, Any]]:
-    """Judge predictions on a fixed test set.
+    """Evaluate predictions on a fixed test set.
 
     The set depends on the task, the numbers and the seed only: it is drawn on the CPU and solved on
     the device.
@@ -71,14 +58,14 @@ def evaluate(
         device: where to compute.
 
     Returns:
-        For each figure of `Task.figures` its mean "value", the number of "graphs" that it applies
+        For each metric of `Task.metrics` its mean "value", the number of "graphs" that it applies
         to, and "low" and "high", the 95% interval, if it counts graphs.
 
     Raises:
         SettingsError: `graphs` or `nodes` is below 1.
 
     Example:
-        >>> from graphscore.algorithms.tasks import find_task
+        >>> from reproduce.algorithms.tasks import find_task
         >>> task = find_task("shortest-path")
         >>> result = evaluate(lambda problems: problems.answer, task, graphs=500)
         >>> result["accuracy"]["value"], round(result["best_possible"]["value"], 1)
@@ -95,7 +82,7 @@ def evaluate(
     for start in range(0, graphs, at_once):
         count = min(at_once, graphs - start)
         problems = task.draw(count, nodes, probability, generator=generator, device=device)
-        for name, values in task.figures(problems, predict(problems)).items():
+        for name, values in task.metrics(problems, predict(problems)).items():
             chunks.setdefault(name, []).append(values)
     return {name: _summary(torch.cat(values).cpu()) for name, values in chunks.items()}
 
@@ -108,5 +95,5 @@ def _summary(values: Tensor) -> dict[str, Any]:
     mean = values.mean().item()
     summary: dict[str, Any] = {"value": mean, "graphs": count}
     if bool(((values == 0) | (values == 1)).all()):
-        summary["low"], summary["high"] = wilson_interval(mean, count)
+        summary["low"], summary["high"] = wilson_interval(round(mean * count), count)
     return summary

@@ -7,14 +7,14 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor, nn
 
-from graphscore.algorithms.evaluation import edge_logits
-from graphscore.algorithms.tasks import Problems, Task
+from reproduce.algorithms.evaluation import edge_logits
+from reproduce.algorithms.tasks import Problems, Task
 from graphscore.errors import SettingsError, TrainingError
 from graphscore.seeding import torch_generator
 from graphscore.settings import Settings
@@ -25,18 +25,16 @@ from graphscore.training.training_state import restore_training_state, training_
 class LearningSettings(Settings):
     """How a network is trained on a task; the graphs are those of the paper's section 5.1.
 
-    >>> LearningSettings(seconds=60).steps is None
-    True
+    >>> LearningSettings(steps=60).nodes
+    12
     """
 
     nodes: int = Field(default=12, ge=1)
     """Nodes of every training graph."""
     probability: float = Field(default=0.3, ge=0, le=1)
     """Probability of an edge."""
-    steps: int | None = Field(default=None, ge=1)
-    """Optimiser steps in all; either this or `seconds` is set."""
-    seconds: float | None = Field(default=None, gt=0)
-    """Training time in all, problems included."""
+    steps: int = Field(ge=1)
+    """Optimiser steps."""
     batch_size: int = Field(default=256, ge=1)
     """Graphs per step."""
     batches_at_once: int = Field(default=64, ge=1)
@@ -50,15 +48,9 @@ class LearningSettings(Settings):
     gradient_clip: float = Field(default=1.0, gt=0)
     """Largest norm of the gradient; longer ones are scaled down to it."""
     ema_decay: float = Field(default=0.999, ge=0, lt=1)
-    """Decay of the moving average of weights that is judged."""
+    """Decay of the moving average of weights that is evaluated."""
     log_every: int = Field(default=100, ge=1)
     """Steps that one record of the log averages over."""
-
-    @model_validator(mode="after")
-    def _has_one_budget(self) -> Self:
-        if (self.steps is None) == (self.seconds is None):
-            raise ValueError("set either steps or seconds, and only one of them")
-        return self
 
 
 @dataclass(frozen=True)
@@ -69,7 +61,7 @@ class LearningRecord:
         step: optimiser steps done so far.
         loss: cross-entropy per edge.
         accuracy: share of graphs whose edges are all right. The graphs are new to the network, so
-            that this is a test of the current weights.
+            this is the test accuracy of the current weights.
         gradient_norm: before clipping.
         learning_rate: at the last of the steps.
         seconds: training time so far, earlier parts of a resumed run included.
@@ -129,7 +121,7 @@ class EdgeLearner:
     """Trains a network on problems that are drawn and solved on its device.
 
     All randomness is keyed by the seed and the step, so a learner restored from `state` continues
-    exactly as one that was never interrupted (bit for bit on the CPU, with a budget of steps).
+    exactly as one that was never interrupted (bit for bit on the CPU).
 
     Args:
         network: see `edge_logits`; trained in place.
@@ -166,7 +158,7 @@ class EdgeLearner:
         self.step = 0
         self.seconds = 0.0
         self._parameters = list(network.parameters())
-        # A tensor, so that a recorded step reads the rate of the day.
+        # A tensor, so that a replayed step reads the current rate.
         self._rate = torch.tensor(settings.learning_rate, device=device)
         # Hundreds of small tensors: one fused update is several times faster than a loop.
         self._optimiser = torch.optim.Adam(
@@ -180,17 +172,11 @@ class EdgeLearner:
         self._inputs: list[Tensor] = []
         self._numbers = torch.zeros(3, device=device)
 
-    def progress(self, step: int, seconds: float) -> float:
-        """Return the share of the budget that was used before a step, up to 1."""
-        if self.settings.steps is not None:
-            return min(1.0, step / self.settings.steps)
-        return min(1.0, seconds / (self.settings.seconds or 1.0))
-
-    def learning_rate(self, step: int, seconds: float) -> float:
+    def learning_rate(self, step: int) -> float:
         """Return the learning rate of step number `step` (from 0): a short rise, half a cosine."""
         first, last = self.settings.learning_rate, self.settings.final_learning_rate
         rise = min(1.0, (step + 1) / (self.settings.warmup_steps + 1))
-        fall = (1 + math.cos(math.pi * self.progress(step, seconds))) / 2
+        fall = (1 + math.cos(math.pi * step / self.settings.steps)) / 2
         return rise * (last + (first - last) * fall)
 
     def problems(self, step: int) -> Problems:
@@ -260,7 +246,7 @@ class EdgeLearner:
         on_record: Callable[[LearningRecord], None] | None = None,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> bool:
-        """Train until the budget is spent, or until `should_stop()`.
+        """Train to the last step, or until `should_stop()`.
 
         Args:
             on_record: called every `log_every` steps and at the end, after the numbers were found
@@ -268,7 +254,7 @@ class EdgeLearner:
             should_stop: asked between steps.
 
         Returns:
-            True when the budget is spent.
+            True when the last step is done.
 
         Raises:
             TrainingError: a loss or gradient is not finite.
@@ -277,8 +263,7 @@ class EdgeLearner:
         pending: list[Tensor] = []
         rate = 0.0
         while True:
-            seconds = time.perf_counter() - started
-            done = self.progress(self.step, seconds) >= 1
+            done = self.step >= self.settings.steps
             stopping = done or should_stop()
             if pending and (stopping or self.step % self.settings.log_every == 0):
                 record = self._record(torch.stack(pending).mean(0), rate, started)
@@ -287,7 +272,7 @@ class EdgeLearner:
                     on_record(record)
             if stopping:
                 return done
-            rate = self.learning_rate(self.step, seconds)
+            rate = self.learning_rate(self.step)
             pending.append(self._train_step(rate))
 
     def _record(self, means: Tensor, rate: float, started: float) -> LearningRecord:

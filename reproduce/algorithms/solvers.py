@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from graphscore.algorithms.graphs import symmetric, upper_pairs
+from reproduce.algorithms.graphs import symmetric, upper_pairs
 from graphscore.errors import GraphDataError
 
 SLACK = 1e-12
@@ -161,7 +161,7 @@ def maximum_spanning_forest(weights: Tensor, edges: Tensor) -> Tensor:
 
     An edge belongs to it if and only if no other path between its ends has only larger weights:
     if and only if its weight is the bottleneck of its ends, the largest smallest weight of a path
-    between them. Equal weights, which have probability zero among random ones, are told apart by
+    between them. Equal weights, which have probability zero among random ones, are ordered by
     their places, so that the answer always is a forest.
 
     Args:

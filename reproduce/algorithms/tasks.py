@@ -1,7 +1,7 @@
 """What is to be learnt: for every edge of a random graph, whether it belongs to the answer.
 
-How a problem is told to a network. Missing edges are 0 in the adjacency matrix and edges lie well
-above it, so that an edge of any weight can be told from none: a spanning tree's edge of weight w is
+How a problem is given to a network. Missing edges are 0 in the adjacency matrix and edges lie well
+above it, so that an edge of any weight differs from none: a spanning tree's edge of weight w is
 1 + w, a path's edge of length w is 2 - w, a closeness (the shorter, the nearer). The two ends of a
 path are node features.
 """
@@ -14,8 +14,8 @@ from typing import Protocol, Self
 import torch
 from torch import Tensor
 
-from graphscore.algorithms.graphs import random_edges, random_weights
-from graphscore.algorithms.solvers import (
+from reproduce.algorithms.graphs import random_edges, random_weights
+from reproduce.algorithms.solvers import (
     is_shortest_path,
     maximum_spanning_forest,
     random_shortest_path,
@@ -105,7 +105,7 @@ class Task(Protocol):
     ) -> Problems:
         """Draw `count` Erdős–Rényi graphs and solve them; the arguments are `random_edges`'."""
 
-    def figures(self, problems: Problems, predicted: Tensor) -> dict[str, Tensor]:
+    def metrics(self, problems: Problems, predicted: Tensor) -> dict[str, Tensor]:
         """Return numbers per graph, (B,) float, whose means say how good predictions are.
 
         "accuracy", the first of them, is 1 where all edges are right. Where a number does not apply
@@ -132,7 +132,7 @@ class ShortestPath:
         >>> problems = task.draw(4, 12, 0.3, generator=torch.Generator().manual_seed(0))
         >>> problems.node_feat.shape, problems.node_feat.sum(1).unique().tolist()
         (torch.Size([4, 12, 2]), [1.0])
-        >>> task.figures(problems, problems.answer)["accuracy"].tolist()
+        >>> task.metrics(problems, problems.answer)["accuracy"].tolist()
         [1.0, 1.0, 1.0, 1.0]
     """
 
@@ -175,7 +175,7 @@ class ShortestPath:
             paths=paths,
         )
 
-    def figures(self, problems: Problems, predicted: Tensor) -> dict[str, Tensor]:
+    def metrics(self, problems: Problems, predicted: Tensor) -> dict[str, Tensor]:
         """Return numbers per graph, (B,) float.
 
         - accuracy: all edges are as in the answer.
@@ -188,7 +188,7 @@ class ShortestPath:
           label of each edge can be sure of: two equally short paths have probability 1/2 each.
         """
         if not isinstance(problems, PathProblems):
-            raise TypeError("figures of paths need what ShortestPath.draw returned")
+            raise TypeError("metrics of paths need what ShortestPath.draw returned")
         p = problems
         right = is_right(p, predicted).double()
         rows = torch.arange(len(p), device=p.edges.device)
@@ -237,7 +237,7 @@ class MaximumSpanningTree:
             answer=maximum_spanning_forest(weights, edges),
         )
 
-    def figures(self, problems: Problems, predicted: Tensor) -> dict[str, Tensor]:
+    def metrics(self, problems: Problems, predicted: Tensor) -> dict[str, Tensor]:
         """Return accuracy and edge_accuracy as for paths, (B,) float; the answer is unique."""
         return {
             "accuracy": is_right(problems, predicted).double(),

@@ -1,105 +1,71 @@
-"""What is shown of the frontier experiment: tables, pictures and the section of the docs."""
+"""Tables and figures of the denoiser benchmark, and the facts of its page."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from graphscore.experiments.context import Record
-from graphscore.experiments.frontier_plans import (
-    LARGE_SETS,
-    NAMES,
-    measured,
-    reaches,
-    text_of,
-)
-from graphscore.experiments.graph_texts import graphs_of
-from graphscore.experiments.tables import Table, made_by
 from graphscore.plots import draw_comparison
-from graphscore.plots.frontier import QualityCurve, draw_quality
+from reproduce.context import Record
+from reproduce.experiments.denoiser_plans import MEASURES, NAME, measured, reaches, value_text
+from reproduce.graph_texts import from_texts
+from reproduce.plots.quality import QualityCurve, draw_quality
+from reproduce.tables import Table, percent
 
 DISTANCES = ("degree", "clustering", "orbit", "spectrum", "average")
-LABELS = {
+SAMPLERS = {"heun": "Heun", "renoising": "ancestral"}
+"""Names of samplers in tables."""
+CURVES = {
     "heun": "Heun",
-    "late": "re-noising, late start",
+    "late": "ancestral, late start",
     "late-heun": "Heun, late start",
     "langevin": "EDP-GNN, Langevin",
 }
 """Names of curves."""
-
-
-LIMITS = {
-    "tree-spectre": (
-        "Its verdict is the second one. The first took the best of twenty samplers on validation "
-        "samples, which was the luckiest of them and worse on new ones. The four of the second "
-        "have the fresh noise that was best in a look at more samples of validation. So many "
-        "samples leave a percent or two open; more of the same model are counted "
-        "[below](#why-samples-are-not-valid)."
-    ),
-    "sbm-spectre": (
-        "Without its guide, distances are near those of fresh graphs; what is missed are hard "
-        "limits: blocks with a node or two more or fewer than a true one can have, as [counts of "
-        "faults](#why-samples-are-not-valid) show. Which block a node belongs to is decided where "
-        "noise hides most of it, and there one node too many costs hardly any cross-entropy. The "
-        "guide makes blocks fewer and larger, which degrees show: fewer are too small, and no "
-        "fewer too large. A network of more than twice the depth, not judged to the end, had the "
-        "same cross-entropy. Training harder, by Muon in larger batches, is worse: the training "
-        "graphs are learned by heart, the cross-entropy falls on them and rises on fresh graphs."
-    ),
-    "grid": (
-        "Nearly all of a sample is made of perfect squares, but sheets are folded, branched or in "
-        "pieces: what is near is learned, the shape of the whole is not. A true grid under noise "
-        "is recognised, but one with a few wrong edges, which sampling meets and training does "
-        "not, is answered as if little of it were known. Wrong edges heal slowly, under little "
-        "noise: many network calls and a late start help, longer training and a guide do not."
-    ),
-}
-"""What samples show that are not as they should be."""
+SMALL = ("community-small-released", "ego-small", "lobster")
+"""Sets of the paper; the samples of the others are drawn."""
 
 
 def tables(record: Record) -> list[Table]:
-    return [_bars(record), _details(record)]
+    return [_results(record), _details(record)]
 
 
-def _bars(record: Record) -> Table:
+def _results(record: Record) -> Table:
     rows = []
     for result in record["results"]:
-        verdict, measure = result["verdict"], result["measure"]
+        best, measure = result["test_result"], result["measure"]
+        guidance = best.get("guidance")
+        guided = f", guided with weight {guidance['weight']:g}" if guidance else ""
         rows.append(
             [
                 result["dataset"],
-                NAMES[measure],
-                text_of(result["value"], measure),
-                text_of(result["target"], measure),
+                MEASURES[measure],
+                value_text(result["value"], measure),
+                value_text(result["target"], measure),
                 "yes" if result["reached"] else "no",
-                _sampler(verdict),
-                f"{verdict['parameters']}",
-                f"{verdict['training_seconds']:.0f} s",
+                f"{SAMPLERS[best['sampling']['sampler']]}{guided}, {best['network_calls']} calls",
+                f"{best['parameters']}",
+                f"{best['training_seconds']:.0f} s",
                 result["published"],
             ]
         )
-    columns = ["set", "measure", "measured", "to reach", "reached", "sampler", "parameters"]
-    return Table("Verdicts", [*columns, "training", "published"], rows, text=2)
-
-
-def _sampler(verdict: Record) -> str:
-    guidance = verdict.get("guidance")
-    guided = f", guided by {guidance['weight']:g}" if guidance else ""
-    return f"{verdict['sampling']['sampler']}{guided}, {verdict['network_calls']} calls"
+    columns = ["set", "measure", "graphscore", "target", "reached", "sampler", "parameters"]
+    return Table("Test results", [*columns, "training", "published"], rows, text=2)
 
 
 def _details(record: Record) -> Table:
     rows = []
     for result in record["results"]:
-        verdict, truth = result["verdict"], result["truth"]
-        for part in (verdict, result["other"]):
+        name, best = result["dataset"], result["test_result"]
+        for part in (best, result["alternative"]):
             if part is not None:
                 whose = "samples, guided" if part.get("guidance") else "samples"
-                rows.append(_detail(result["dataset"], whose, part))
-        if unseen := verdict.get("unseen"):
-            rows.append(_detail(result["dataset"], "samples, unseen communities", unseen))
-        if truth is not None:
-            rows.append(_detail(result["dataset"], "fresh graphs", truth))
-        rows.append(_detail(result["dataset"], "training set", {"mmd": verdict["floor"]}))
+                rows.append(_detail(name, whose, part))
+        if unseen := best.get("unseen_communities"):
+            rows.append(_detail(name, "samples, unseen communities", unseen))
+        if result["ground_truth"] is not None:
+            rows.append(_detail(name, "fresh graphs", result["ground_truth"]))
+        rows.append(_detail(name, "training set", {"mmd": best["floor"]}))
     columns = ["", "graphs", *DISTANCES, "ratio", "unique", "novel", "valid", "V.U.N."]
     return Table("Against the test graphs", columns, rows)
 
@@ -107,16 +73,16 @@ def _details(record: Record) -> Table:
 def _detail(name: str, whose: str, part: Record) -> list[str]:
     mmd, shares = part["mmd"], part.get("vun")
     ratio = part.get("ratio", {}).get("average")
-    # Rounding first, since what is left of zero must not show a sign.
+    # Rounded first, so that no "-0.0000" is shown.
     distances = [None if mmd.get(d) is None else round(mmd[d], 4) + 0.0 for d in DISTANCES]
     return [
         f"{name}, {whose}",
         f"{mmd['sample_count']}",
         *("–" if distance is None else f"{distance:.4f}" for distance in distances),
         "–" if ratio is None else f"{ratio:.2f}",
-        f"{mmd['uniqueness']:.0%}",
-        "–" if mmd["novelty"] is None else f"{mmd['novelty']:.0%}",
-        "–" if shares is None else f"{shares['valid']:.1%}",
+        percent(mmd["uniqueness"]),
+        percent(mmd["novelty"]),
+        "–" if shares is None else percent(shares["valid"], 1),
         "–"
         if shares is None
         else f"{shares['vun']:.1%} [{shares['vun_low']:.1%}, {shares['vun_high']:.1%}]",
@@ -124,180 +90,100 @@ def _detail(name: str, whose: str, part: Record) -> list[str]:
 
 
 def pictures(record: Record, out: Path) -> list[Path]:
-    made: list[Path] = []
     if not record["results"]:
-        return made
-    for file, field_name, ends in (
-        ("frontier_calls.png", "against_calls", "calls"),
-        ("frontier_training.png", "against_training", "seconds"),
-    ):
-        panels = {}
-        for result in record["results"]:
-            points = result[field_name]
-            labels = list(dict.fromkeys(point.get("sampler", "") for point in points))
-            panels[result["dataset"]] = [
-                QualityCurve(
-                    LABELS.get(label, ""),
-                    [point[ends] for point in points if point.get("sampler", "") == label],
-                    [point["value"] for point in points if point.get("sampler", "") == label],
-                )
-                for label in labels
-            ]
-        made.append(out / file)
-        axis = "network calls" if ends == "calls" else "seconds of training"
-        headings = {r["dataset"]: NAMES[r["measure"]] for r in record["results"]}
-        targets = {r["dataset"]: r["target"] for r in record["results"]}
-        draw_quality(panels, made[-1], along=axis, measures=headings, targets=targets)
-    for name, verdict in _drawn(record).items():
-        made.append(out / f"frontier_{name}.png")
+        return []
+    made = [
+        _quality(record, out / f"{NAME}_calls.png", "by_network_calls", "calls", "network calls"),
+        _quality(
+            record, out / f"{NAME}_training.png", "by_training_time", "seconds", "training seconds"
+        ),
+    ]
+    for name, best in _drawn(record).items():
+        made.append(out / f"{NAME}_{name}.png")
         groups = {
-            f"{name}: training graphs": graphs_of(verdict["training_graphs"]),
-            f"{name}: samples": graphs_of(verdict["sampled_graphs"]),
+            f"{name}: training graphs": from_texts(best["training_graphs"]),
+            f"{name}: samples": from_texts(best["sampled_graphs"]),
         }
         draw_comparison(groups, made[-1])
     return made
 
 
-def _drawn(record: Record) -> dict[str, Record]:
-    """Verdicts on the sets whose samples are shown."""
-    verdicts = {result["dataset"]: result["verdict"] for result in record["results"]}
-    return {name: verdicts[name] for name in verdicts if name in LARGE_SETS}
-
-
-def _out_of_reach(record: Record) -> list[str]:
-    """What is to be said of targets that fresh graphs of the true generator miss too."""
-    found = []
+def _quality(record: Record, file: Path, curves: str, cost: str, axis: str) -> Path:
+    """Draw quality against a cost, one panel for each set."""
+    panels = {}
     for result in record["results"]:
-        measure, target, truth = result["measure"], result["target"], result["truth"]
-        if truth is None:
-            continue
-        value = measured(truth, measure)
-        if not reaches(value, target, measure):
-            found.append(
-                f"Fresh graphs are at {text_of(value, measure)} on {result['dataset']}, so that "
-                f"{text_of(target, measure)} is not a matter of the model: with few test graphs "
-                "distances depend on which ones were drawn, and the target comes from another "
-                "draw.\n"
+        by_label: dict[str, list[Record]] = {}
+        for point in result[curves]:
+            by_label.setdefault(point.get("sampler", ""), []).append(point)
+        panels[result["dataset"]] = [
+            QualityCurve(
+                CURVES.get(label, ""), [p[cost] for p in points], [p["value"] for p in points]
             )
-    return found
-
-
-def _limits(record: Record) -> list[str]:
-    """What was tried where a target is missed that fresh graphs reach, and what limits samples."""
-    found = []
-    for result in record["results"]:
-        name, measure, truth = result["dataset"], result["measure"], result["truth"]
-        target = result["target"]
-        within = truth is None or reaches(measured(truth, measure), target, measure)
-        said = LIMITS.get(name, "")
-        if not result["reached"] and within:
-            judged = [part for part in (result["verdict"], result["other"]) if part is not None]
-            said = (
-                f"**{name} does not reach {text_of(target, measure)}.** Its sampler is the best of "
-                f"{sum(len(part['trials']) for part in judged)} on validation graphs (kind, fresh "
-                f"noise, where to start{', guidance' if len(judged) > 1 else ''}); the curves show "
-                f"what more network calls and longer training bring. {said}"
-            )
-        elif said:
-            said = f"**On {name}.** {said}"
-        if said:
-            found.append(said + "\n")
-    return found
-
-
-def _guides(record: Record) -> list[str]:
-    """How sets that were judged with a guide and without one are guided, and what that brings."""
-    found = []
-    for result in record["results"]:
-        name, measure = result["dataset"], result["measure"]
-        judged = [part for part in (result["verdict"], result["other"]) if part is not None]
-        with_guide = {bool(part.get("guidance")): part for part in judged}
-        if len(with_guide) < 2:
-            continue
-        guided, alone = with_guide[True], with_guide[False]
-        plan, guidance = record["settings"]["guides"][name], guided["guidance"]
-        values = [
-            f"{text_of(measured(part, measure), measure)} in {part['network_calls']} calls"
-            for part in (guided, alone)
+            for label, points in by_label.items()
         ]
-        where = " on the CPU" if guided.get("guide_device") == "cpu" else ""
-        found.append(
-            f"On {name} a weaker model is trained too ({plan['network']['blocks']} blocks of "
-            f"width {plan['network']['pair_width']}, {plan['training']['steps']} steps, "
-            f"{guided['guide_seconds']:.0f} s{where}). Between sigma {guidance['sigma_min']:g} and "
-            f"{guidance['sigma_max']:g} log-odds are moved away from its own by "
-            f"{guidance['weight']:g} times the difference, a weight that validation graphs chose. "
-            f"That gives {values[0]} instead of {values[1]}.\n"
-        )
-    return found
+    measures = {r["dataset"]: MEASURES[r["measure"]] for r in record["results"]}
+    targets = {r["dataset"]: r["target"] for r in record["results"]}
+    draw_quality(panels, file, along=axis, measures=measures, targets=targets)
+    return file
 
 
-def _communities(record: Record) -> list[str]:
-    """What telling a network the communities of graphs means, and what it brings."""
-    found = []
-    values = {result["dataset"]: result["value"] for result in record["results"]}
-    for result in record["results"]:
-        name, measure, verdict = result["dataset"], result["measure"], result["verdict"]
-        if "unseen" not in verdict:
-            continue
-        plain = record["settings"]["plans"][name]["dataset"]
-        beside = f" instead of {text_of(values[plain], measure)}" if plain in values else ""
-        found.append(
-            f"On {name} the network is told which nodes of {plain} belong together. The "
-            "communities of every training graph are found in that graph alone, by least "
-            "description length, and new graphs take number and sizes of theirs from a training "
-            "graph with as many nodes, as numbers of nodes are drawn from training graphs "
-            "everywhere here: sizes are copied and not learned, edges are learned. That gives "
-            f"{text_of(result['value'], measure)}{beside}; with the communities of validation "
-            "graphs, which training has not seen, "
-            f"{text_of(measured(verdict['unseen'], measure), measure)}. Given its communities, a "
-            "graph of this set has independent edges, for which the closed form is exact before "
-            "any training: what the other row lacks are sizes of blocks.\n"
-        )
-    return found
+def _drawn(record: Record) -> dict[str, Record]:
+    results = {result["dataset"]: result["test_result"] for result in record["results"]}
+    return {name: result for name, result in results.items() if name not in SMALL}
 
 
-def _langevin_trainings(record: Record) -> str:
-    plans = record["settings"]["langevin"]
+# ---------------------------------------------------------------------- facts of the page
+
+
+def facts(record: Record) -> dict[str, Any]:
+    rows = {result["dataset"]: _facts_of(record, result) for result in record["results"]}
     missing = record.get("missing", [])
-    steps = [
-        f"{plan['training']['steps']} steps ({name})"
-        for name, plan in plans.items()
-        if f"{name}_langevin" not in missing
-    ]
-    if not steps:
-        return ""
-    return (
-        f" EDP-GNN is trained for {', '.join(steps)}; its step size and noise scale are chosen for "
-        "each length of its chains."
-    )
+    langevin = {
+        name: plan["training"]["steps"]
+        for name, plan in record["settings"]["langevin"].items()
+        if f"{name}_langevin" not in missing and name in rows
+    }
+    return {"sets": rows, "langevin": langevin, "drawn": list(_drawn(record))}
 
 
-def markdown(record: Record) -> str:
-    bars, details = tables(record)
-    parts = [
-        "## Past the paper: the log-odds denoiser\n",
-        made_by(record),
-        "One model for each set, one seed. The sampler was chosen on validation graphs and on "
-        "samples of its own; test graphs are seen by the verdict only. In the small sets and in "
-        "Grid the validation graphs are part of the training graphs, as in the paper. MMDs of the "
-        "small sets and of Grid with the Gaussian-EMD kernel, the others with Gaussian-TV; the "
-        "ratio is the mean of the distances in units of the training set's; V.U.N. with its 95 % "
-        "interval. Fresh graphs are new draws from the true generator, where it is known: what a "
-        "perfect model would be measured at.\n",
-        bars.markdown() + "\n",
-        details.markdown() + "\n",
-        *_guides(record),
-        *_communities(record),
-        *_out_of_reach(record),
-        *_limits(record),
-        "![Quality against network calls](images/frontier_calls.png)\n",
-        "![Quality against training time](images/frontier_training.png)\n",
-        "*Measured on validation graphs, against training time with Heun's method and much fresh "
-        "noise; the verdict's sampler may be another. Dashed: what was to be reached by the "
-        "verdict. Seconds are those of a GPU that other trainings may have shared."
-        + _langevin_trainings(record)
-        + "*\n",
-        *(f"![{name}](images/frontier_{name}.png)\n" for name in _drawn(record)),
-    ]
-    return "\n".join(parts)
+def _facts_of(record: Record, result: Record) -> Record:
+    """What the page says about one set, as text."""
+    name, measure, best = result["dataset"], result["measure"], result["test_result"]
+    results = [part for part in (best, result["alternative"]) if part is not None]
+    by_guide = {bool(part.get("guidance")): part for part in results}
+    truth = result["ground_truth"]
+    at_truth = None if truth is None else measured(truth, measure)
+
+    def text(value: float) -> str:
+        return value_text(value, measure)
+
+    found: Record = {
+        "value": text(result["value"]),
+        "target": text(result["target"]),
+        "reached": result["reached"],
+        "truth": None if at_truth is None else text(at_truth),
+        "truth_reaches": at_truth is None or reaches(at_truth, result["target"], measure),
+        "trials": sum(len(part["trials"]) for part in results),
+        "valid": percent(best["vun"]["valid"], 1) if "vun" in best else None,
+        "guide": None,
+        "communities": None,
+    }
+    if len(by_guide) > 1:
+        guided, alone = by_guide[True], by_guide[False]
+        found["guide"] = {
+            **guided["guidance"],
+            "plan": record["settings"]["guides"][name],
+            "seconds": f"{guided['guide_seconds']:.0f}",
+            "on_cpu": guided.get("guide_device") == "cpu",
+            "guided": f"{text(measured(guided, measure))} in {guided['network_calls']} calls",
+            "alone": f"{text(measured(alone, measure))} in {alone['network_calls']} calls",
+        }
+    if unseen := best.get("unseen_communities"):
+        plain = record["settings"]["plans"][name]["dataset"]
+        values = {row["dataset"]: row["value"] for row in record["results"]}
+        found["communities"] = {
+            "dataset": plain,
+            "unseen": text(measured(unseen, measure)),
+            "without": text(values[plain]) if plain in values else None,
+        }
+    return found

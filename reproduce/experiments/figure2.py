@@ -1,12 +1,11 @@
-"""The channel figure: what the intermediate adjacency channels hold, as pictures and as a number.
+"""Figure 2: what the intermediate adjacency channels contain, as pictures and as a number.
 
-A network is trained on Community-small at a single noise level. Its channels on perturbed test
-graphs are drawn, and each is asked how well its entries tell pairs of one community from pairs of
-two: the probability that a pair of the first kind has the larger entry (AUC), where 0.5 is chance.
-A channel that orders them the other way round counts with its complement. Which channel of a layer
-is best, and whether it is its complement, is decided on validation graphs; the numbers are of test
-graphs. Beside them stand the perturbed input itself, the same network before training, and the
-clean graph, whose entries know the edges but not the communities.
+A network is trained on Community-small at a single noise level. Its channels on noisy test graphs
+are drawn, and for each the AUC of its entries is computed: the probability that a pair inside a
+community has a larger entry than a pair between communities (0.5 is chance). A channel with the
+opposite order counts with its complement. The best channel of a layer, and whether it is a
+complement, is chosen on validation graphs; the numbers are of test graphs. For comparison: the
+noisy input, the network before training, and the clean graph.
 """
 
 from __future__ import annotations
@@ -22,26 +21,20 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from graphscore.datasets import load_dataset
-from graphscore.experiments.context import Context, Record
-from graphscore.experiments.registry import Experiment
-from graphscore.experiments.tables import Table, made_by, summary, with_spread
-from graphscore.graphs import GraphBatch
-from graphscore.networks import EDPGNN, EDPGNNSettings
-from graphscore.noise import perturb
-from graphscore.plots.channels import (
+from graphscore.seeding import torch_generator
+from reproduce.context import Context, Record
+from reproduce.core import channels_of, untrained_copy
+from reproduce.experiment import Experiment
+from reproduce.plots.channels import (
     ChannelPicture,
     ChannelRow,
     SeparationCurve,
     draw_channels,
     draw_separation,
 )
-from graphscore.seeding import torch_generator
+from reproduce.tables import Table, summary, with_std
 
-DATASET = "community-small"
-SIGMA = 0.6
-DRAWS = {"full": 20, "quick": 5}
-SHOWN = 2
-"""How many test graphs are drawn."""
+NAME = "figure2"
 NETWORKS = ("trained", "untrained")
 
 Array = NDArray[np.float64]
@@ -100,21 +93,20 @@ def layer_aucs(
     return result
 
 
-@torch.no_grad()
 def _channels(
-    network: EDPGNN, graphs: Sequence[nx.Graph[Any]], draws: int, *, seed: int, stream: str
+    network: torch.nn.Module,
+    graphs: Sequence[nx.Graph[Any]],
+    plan: Mapping[str, Any],
+    draws: int,
+    *,
+    seed: int,
+    stream: str,
 ) -> list[Array]:
-    """Channels (draws * G,N,N,C) of the input and of every layer on perturbed graphs."""
-    batch = GraphBatch.from_networkx(list(graphs))
-    device = next(network.parameters()).device
+    """Channels (draws * G,N,N,C) of the input and of every layer on noisy graphs."""
     made: list[list[Array]] = []
     for draw in range(draws):
-        sigma = torch.full((len(batch),), SIGMA)
-        generator = torch_generator(seed, "channels", stream, draw)
-        noisy = perturb(batch.adj, batch.node_mask, sigma, generator=generator)
-        layers = network.edge_channels(
-            noisy.to(device), batch.node_mask.to(device), sigma.to(device)
-        )
+        noise = torch_generator(seed, "channels", stream, draw)
+        layers = channels_of(network, graphs, plan["sigma"], noise=noise)
         made.append([layer.double().cpu().numpy() for layer in layers])
     return [np.concatenate(layers) for layers in zip(*made)]
 
@@ -127,52 +119,40 @@ def _keys(context: Context) -> list[str]:
 
 
 def _settings(context: Context) -> dict[str, Any]:
-    return {
-        "dataset": DATASET,
-        "sigma": SIGMA,
-        "draws": DRAWS.get(context.sizes.name, 1),
-        **context.defaults(),
-    }
+    plan = context.plan(NAME)
+    own = {key: plan[key] for key in ("dataset", "sigma", "draws")}
+    return {**own, **context.defaults()}
 
 
 def _compute(context: Context, key: str) -> Record:
-    seed = int(key.removeprefix("seed"))
-    data = load_dataset(DATASET)
-    draws = DRAWS.get(context.sizes.name, 1)
-    generator = context.fit(key, data.train, source=DATASET, seed=seed, noise={"sigmas": (SIGMA,)})
-    network, shape = generator.network, generator.settings.network
-    assert isinstance(network, EDPGNN)
-    assert isinstance(shape, EDPGNNSettings)
-    start = EDPGNN(
-        shape,
-        generator.settings.noise.sigmas,
-        generator=torch_generator(seed, "initial weights"),
-    ).to(next(network.parameters()).device)
-    record: Record = {"step": generator.step}
-    for name, which in zip(NETWORKS, (network, start.eval())):
-        chosen = layer_aucs(
-            _channels(which, data.val, draws, seed=seed, stream="val"), data.val * draws
-        )
-        measured = layer_aucs(
-            _channels(which, data.test, draws, seed=seed, stream="test"), data.test * draws
-        )
-        record[name] = _best(chosen, measured)
-    clean = nx.to_numpy_array
-    record["clean"] = float(
-        np.mean([_clean_auc(clean(g, nodelist=range(len(g))), g) for g in data.test])
+    seed, plan = int(key.removeprefix("seed")), context.plan(NAME)
+    data, draws = load_dataset(plan["dataset"]), plan["draws"]
+    generator = context.fit(
+        key, data.train, source=plan["dataset"], seed=seed, noise={"sigmas": (plan["sigma"],)}
     )
-    record["pictures"] = _pictures(network, data.test, record["trained"], seed)
+    record: Record = {"step": generator.step}
+    for name, network in zip(NETWORKS, (generator.network, untrained_copy(generator, seed))):
+        val, test = (
+            layer_aucs(
+                _channels(network, graphs, plan, draws, seed=seed, stream=split), graphs * draws
+            )
+            for split, graphs in (("val", data.val), ("test", data.test))
+        )
+        record[name] = _best(val, test)
+    record["clean"] = float(np.mean([_clean_auc(graph) for graph in data.test]))
+    record["pictures"] = _pictures(generator.network, data.test, plan, seed)
     return record
 
 
-def _clean_auc(adjacency: Array, graph: nx.Graph[Any]) -> float:
+def _clean_auc(graph: nx.Graph[Any]) -> float:
+    adjacency = nx.to_numpy_array(graph, nodelist=range(len(graph)))
     rows, columns = np.triu_indices(len(graph), k=1)
     community = np.asarray(true_communities(graph))
     return auc(adjacency[rows, columns], community[rows] == community[columns])
 
 
 def _best(chosen: list[list[list[float]]], measured: list[list[list[float]]]) -> list[Record]:
-    """For each layer the channels' AUCs, and the best one as validation graphs say."""
+    """For each layer the AUCs of its channels, and the best one on validation graphs."""
     layers = []
     for of_val, of_test in zip(chosen, measured):
         layer: Record = {"channels": [both[0] for both in of_test]}
@@ -191,11 +171,11 @@ def _best(chosen: list[list[list[float]]], measured: list[list[list[float]]]) ->
 
 
 def _pictures(
-    network: EDPGNN, graphs: Sequence[nx.Graph[Any]], layers: list[Record], seed: int
+    network: torch.nn.Module, graphs: Sequence[nx.Graph[Any]], plan: Mapping[str, Any], seed: int
 ) -> list[Record]:
     """What the figure shows: the largest test graphs and the channels' entries for i < j."""
-    numbers = sorted(range(len(graphs)), key=lambda index: -len(graphs[index]))[:SHOWN]
-    channels = _channels(network, graphs, 1, seed=seed, stream="test")
+    numbers = sorted(range(len(graphs)), key=lambda index: -len(graphs[index]))[: plan["shown"]]
+    channels = _channels(network, graphs, plan, 1, seed=seed, stream="test")
     pictures = []
     for number in numbers:
         graph = graphs[number]
@@ -207,7 +187,7 @@ def _pictures(
                 "edges": [list(map(int, edge)) for edge in graph.edges],
                 "layers": [
                     [
-                        # One line of text: thousands of numbers in lines of their own are no use.
+                        # One line of text instead of thousands of lines.
                         " ".join(f"{value:.6g}" for value in layer[number, rows, columns, channel])
                         for channel in range(layer.shape[-1])
                     ]
@@ -238,7 +218,7 @@ def _assemble(context: Context, parts: Mapping[str, Record]) -> Record:
 
 
 def _name(layer: int) -> str:
-    return "input, perturbed" if layer == 0 else f"layer {layer}"
+    return "noisy input" if layer == 0 else f"layer {layer}"
 
 
 def _tables(record: Record) -> list[Table]:
@@ -246,59 +226,33 @@ def _tables(record: Record) -> list[Table]:
     rows = []
     for row in results["layers"]:
         if row["layer"] == 0:
-            cells = [with_spread(row[f"trained_{what}"], 3) for what in ("communities", "edges")]
+            cells = [with_std(row[f"trained_{what}"], 3) for what in ("communities", "edges")]
             rows.append([_name(0), cells[0], "", cells[1], ""])
             continue
         keys = [f"{net}_{what}" for what in ("communities", "edges") for net in NETWORKS]
-        rows.append([_name(row["layer"]), *(with_spread(row[key], 3) for key in keys)])
+        rows.append([_name(row["layer"]), *(with_std(row[key], 3) for key in keys)])
     rows.append(["clean graph", f"{results['clean']:.3f}", "", "1.000", ""])
     columns = (
         "best channel of",
         "communities",
-        "same, untrained",
+        "communities, untrained",
         "clean edges",
-        "same, untrained",
+        "clean edges, untrained",
     )
-    return [Table(f"AUC on perturbed test graphs, sigma {SIGMA:g}", columns, rows)]
+    return [Table(f"AUC on noisy test graphs, sigma {record['settings']['sigma']:g}", columns, rows)]
 
 
-def _markdown(record: Record) -> str:
-    (table,) = _tables(record)
-    results = record["results"]
-    layers = results["layers"]
+def _facts(record: Record) -> dict[str, Any]:
+    layers = record["results"]["layers"]
     best = max(layers[1:], key=lambda row: row["trained_communities"]["mean"])
-    count = len(record["seeds"])
-    return (
-        "## Channels (the paper's channel figure)\n\n"
-        f"A network trained for {results['steps']} steps on {record['settings']['dataset']} at the "
-        f"single noise level {SIGMA:g}, and its channels on test graphs perturbed at that level "
-        f"({record['settings']['draws']} draws of noise each). A channel's number is the "
-        "probability that a pair inside a community has the larger entry than a pair between the "
-        "two (AUC; 0.5 is chance); a channel that orders them the other way round counts with its "
-        "complement. Channel and complement are chosen on validation graphs. The same for clean "
-        "edges against pairs without one. "
-        + (f"Mean and standard deviation over {count} seeds.\n\n" if count > 1 else "One seed.\n\n")
-        + f"{made_by(record)}\n{table.markdown()}\n\n"
-        f"The perturbed input separates the communities with "
-        f"{layers[0]['trained_communities']['mean']:.3f}; the best channel of layer "
-        f"{best['layer']} with {best['trained_communities']['mean']:.3f}, before training "
-        f"{best['untrained_communities']['mean']:.3f}. The clean graph itself reaches "
-        f"{results['clean']:.3f}, because 30 % of the pairs inside a community have no edge: what "
-        "lies above it is knowledge of communities, not of edges.\n\n"
-        "![Channels of every layer](images/channels_0.png)\n\n"
-        "*Rows are layers, columns channels: the standardised matrix, nodes ordered by community, "
-        "and the strongest pairs, at most as many as the clean graph has edges, with the nodes "
-        "where the clean graph has them. The best channel of each layer is framed; complements are "
-        "marked 1 − A; AUCs are means over the test graphs.*\n\n"
-        "![AUC by layer](images/channels_separation.png)\n"
-    )
+    return {"first": layers[0], "best": best}
 
 
 def _draw(record: Record, out: Path) -> list[Path]:
     results = record["results"]
     files = []
     for index, picture in enumerate(results["pictures"]):
-        file = out / f"channels_{index}.png"
+        file = out / f"{NAME}_{index}.png"
         graph = nx.empty_graph(picture["nodes"])
         graph.add_edges_from(picture["edges"])
         draw_channels(graph, true_communities(graph), _rows(picture, graph, results), file)
@@ -311,7 +265,7 @@ def _draw(record: Record, out: Path) -> list[Path]:
         )
         for name, label in zip(NETWORKS, ("trained", "before training"))
     ]
-    file = out / "channels_separation.png"
+    file = out / f"{NAME}_separation.png"
     draw_separation(curves, {"clean graph": results["clean"]}, file)
     return [*files, file]
 
@@ -329,9 +283,9 @@ def _rows(picture: Record, graph: nx.Graph[Any], results: Record) -> list[Channe
             best = index > 0 and number == layer["communities"]["channel"]
             channels.append(ChannelPicture(-weights if complement else weights, caption, best))
         if index == 0:
-            # The second input channel is the complement of the first: drawn alike, so only once.
-            noisy = ChannelPicture(channels[0].weights, f"perturbed A: {channels[0].caption}")
-            about = f"clean A, not seen: AUC {results['clean']:.2f}"
+            # The second input channel is the complement of the first, so it is not drawn.
+            noisy = ChannelPicture(channels[0].weights, f"noisy A: {channels[0].caption}")
+            about = f"clean A, not an input: AUC {results['clean']:.2f}"
             channels = [noisy, ChannelPicture(clean, about)]
         rows.append(ChannelRow("input" if index == 0 else f"layer {index}", channels))
     return rows
@@ -345,12 +299,12 @@ def _matrix(entries: Array, nodes: int) -> Array:
 
 
 EXPERIMENT = Experiment(
-    name="channels",
+    NAME,
     keys=_keys,
     settings=_settings,
     compute=_compute,
     assemble=_assemble,
     tables=_tables,
-    markdown=_markdown,
+    facts=_facts,
     pictures=_draw,
 )

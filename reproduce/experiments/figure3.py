@@ -1,4 +1,4 @@
-"""The sample figures: training graphs beside samples, valid lobsters, a Langevin trajectory."""
+"""Figure 3 and appendix: training graphs and samples, valid lobsters, a Langevin trajectory."""
 
 from __future__ import annotations
 
@@ -12,61 +12,41 @@ from torch import Tensor
 
 from graphscore.datasets import load_dataset
 from graphscore.errors import DatasetError
-from graphscore.experiments.context import Context, Record
-from graphscore.experiments.graph_texts import graphs_of, texts_of
-from graphscore.experiments.registry import Experiment
-from graphscore.experiments.selecting import choose_sampling
-from graphscore.experiments.tables import Table, made_by
 from graphscore.generator import GraphGenerator
-from graphscore.graphs import node_mask_of_sizes
 from graphscore.metrics import evaluate, is_lobster
-from graphscore.noise import ladder
 from graphscore.plots import draw_comparison
-from graphscore.plots.experiments import Stage, draw_trajectories
-from graphscore.sampling import LangevinSettings, annealed_langevin
-from graphscore.sampling.states import folded_normal
-from graphscore.seeding import derive_seed, torch_generator
+from graphscore.seeding import derive_seed
+from reproduce.context import Context, Record
+from reproduce.core import LangevinSettings, choose_langevin, langevin_trajectory
+from reproduce.experiment import Experiment
+from reproduce.graph_texts import from_texts, to_texts
+from reproduce.plans import load_plan
+from reproduce.plots.trajectories import Stage, draw_trajectories
+from reproduce.tables import Table, percent
 
-SETS = {
-    "community-small": "Community-small",
-    "ego-small": "Ego-small",
-    "protein": "Protein",
-    "lobster": "Lobster",
-}
-"""Name of each dataset and what the figures call it."""
-
-SEED = 0
-SHOWN = 16
-"""Graphs kept for the figures: the first ones, not the best ones."""
-TRAJECTORY_SET = "community-small"
-TRAJECTORIES = 2
+NAME = "figure3"
 
 
 def keys(context: Context) -> list[str]:
-    return list(SETS)
+    return list(context.plan(NAME)["datasets"])
 
 
 def settings(context: Context) -> Record:
-    sizes = context.sizes
-    return {
-        **context.defaults(long=True),
-        "seed": SEED,
-        "samples": sizes.samples,
-        "step_sizes": sizes.step_sizes,
-        "noise_scales": sizes.noise_scales,
-        "selection_samples": sizes.selection_samples,
-    }
+    plan = context.plan(NAME)
+    own = ("seed", "samples", "step_sizes", "noise_scales", "selection_samples")
+    return {**context.defaults(long=True), **{key: plan[key] for key in own}}
 
 
 def compute(context: Context, key: str) -> Record:
+    plan = context.plan(NAME)
+    seed, shown = plan["seed"], plan["shown"]
     try:
         data = load_dataset(key, data_dir=context.data_dir)
     except DatasetError as error:
         return {"dataset": key, "skipped": str(error)}
-    sizes = context.sizes
-    generator = context.fit(key, data.train, source=key, seed=SEED, **context.defaults(long=True))
-    selection = choose_sampling(sizes, generator, data.val, seed=SEED)
-    samples = generator.sample(sizes.samples, seed=derive_seed(SEED, "samples", key))
+    generator = context.fit(key, data.train, source=key, seed=seed, **context.defaults(long=True))
+    selection = choose_langevin(generator, data.val, plan, seed=seed)
+    samples = generator.sample(plan["samples"], seed=derive_seed(seed, "samples", key))
     record: Record = {
         "dataset": key,
         **selection,
@@ -75,15 +55,16 @@ def compute(context: Context, key: str) -> Record:
         "floor": evaluate(data.train, data.test).to_dict(),
         "connected": _share([_connected(graph) for graph in samples]),
         "training_connected": _share([_connected(graph) for graph in data.train]),
-        "training_graphs": texts_of(data.train[:SHOWN]),
-        "sampled_graphs": texts_of(samples[:SHOWN]),
+        "training_graphs": to_texts(data.train[:shown]),
+        "sampled_graphs": to_texts(samples[:shown]),
     }
     if key == "lobster":
         record["valid"] = _share([is_lobster(graph) for graph in samples])
         record["training_valid"] = _share([is_lobster(graph) for graph in data.train])
         record["trees"] = _share([len(graph) > 0 and nx.is_tree(graph) for graph in samples])
-    if key == TRAJECTORY_SET:
-        record["trajectory"] = _trajectory(generator, [len(g) for g in data.val[:TRAJECTORIES]])
+    if key == plan["trajectory"]["dataset"]:
+        sizes = [len(graph) for graph in data.val[: plan["trajectory"]["graphs"]]]
+        record["trajectory"] = _trajectory(generator, sizes, seed)
     return record
 
 
@@ -95,29 +76,15 @@ def _share(found: Sequence[bool]) -> float:
     return sum(found) / len(found)
 
 
-def _trajectory(generator: GraphGenerator, sizes: Sequence[int]) -> Record:
-    """The states at the start and at the end of every noise level, pairs i < j row by row."""
-    device = generator.device
-    mask = node_mask_of_sizes(torch.tensor(sizes)).to(device)
-    sigmas = ladder(generator.settings.noise, device=device)
-    chosen = generator.settings.sampling
-    assert isinstance(chosen, LangevinSettings)
-    noise = torch_generator(SEED, "trajectory", device=device)
-    start = folded_normal(mask, generator=noise, dtype=sigmas.dtype)
-    states = [start]
-
-    def keep(done: int, adj: Tensor) -> None:
-        if done % chosen.steps_per_level == 0:
-            states.append(adj)
-
-    annealed_langevin(
-        generator.network, mask, sigmas, chosen, generator=noise, initial=start, on_step=keep
-    )
-    names = ["noise", *(f"σ = {sigma:g}" for sigma in sigmas.tolist())]
+def _trajectory(generator: GraphGenerator, sizes: Sequence[int], seed: int) -> Record:
+    """States at the start and at the end of every noise level, pairs i < j row by row."""
+    sigmas, states = langevin_trajectory(generator, sizes, seed=seed)
+    settings = generator.settings.sampling
+    assert isinstance(settings, LangevinSettings)
     return {
-        "threshold": chosen.threshold,
-        "steps_per_level": chosen.steps_per_level,
-        "stages": names,
+        "threshold": settings.threshold,
+        "steps_per_level": settings.steps_per_level,
+        "stages": ["noise", *(f"σ = {sigma:g}" for sigma in sigmas)],
         "graphs": [
             {"nodes": size, "states": [_pairs(state[index, :size, :size]) for state in states]}
             for index, size in enumerate(sizes)
@@ -149,7 +116,7 @@ def _there(record: Record) -> dict[str, Record]:
 
 
 def tables(record: Record) -> list[Table]:
-    rows = []
+    rows, labels = [], load_plan(NAME, "full")["datasets"]
     for name, result in _there(record).items():
         for label, part, connected, valid in (
             ("samples", result["samples"], result["connected"], result.get("valid")),
@@ -160,16 +127,15 @@ def tables(record: Record) -> list[Table]:
                 result.get("training_valid"),
             ),
         ):
-            novelty = part["novelty"]
             rows.append(
                 [
-                    f"{SETS[name]}, {label}",
+                    f"{labels[name]}, {label}",
                     f"{part['sample_count']}",
                     *(f"{part[k]:.4f}" for k in ("degree", "clustering", "orbit", "average")),
-                    f"{part['uniqueness']:.0%}",
-                    "–" if novelty is None else f"{novelty:.0%}",
-                    f"{connected:.0%}",
-                    "" if valid is None else f"{valid:.1%}",
+                    percent(part["uniqueness"]),
+                    percent(part["novelty"]),
+                    percent(connected),
+                    "" if valid is None else percent(valid, 1),
                 ]
             )
     columns = ["", "graphs", "degree", "clustering", "orbit", "average", "unique", "novel"]
@@ -179,27 +145,17 @@ def tables(record: Record) -> list[Table]:
 
 def pictures(record: Record, out: Path) -> list[Path]:
     there = _there(record)
+    figures = {f"{NAME}.png": ("community-small", "ego-small")}
+    figures |= {f"{NAME}_{name}.png": (name,) for name in ("protein", "lobster")}
     made = []
-    pair = {
-        f"{SETS[name]}: {kind}": graphs_of(there[name][field])
-        for name in ("community-small", "ego-small")
-        if name in there
-        for kind, field in (("training graphs", "training_graphs"), ("samples", "sampled_graphs"))
-    }
-    if pair:
-        made.append(out / "samples.png")
-        draw_comparison(pair, made[-1], columns=3, rows=4)
-    for name in ("protein", "lobster"):
-        if name in there:
-            made.append(out / f"samples_{name}.png")
-            blocks = {
-                f"{SETS[name]}: training graphs": graphs_of(there[name]["training_graphs"]),
-                f"{SETS[name]}: samples": graphs_of(there[name]["sampled_graphs"]),
-            }
-            draw_comparison(blocks, made[-1], columns=4, rows=4)
-    trajectory = there.get(TRAJECTORY_SET, {}).get("trajectory")
-    if trajectory is not None:
-        made.append(out / "trajectory.png")
+    for file, names in figures.items():
+        groups = _groups(there, names)
+        if groups:
+            made.append(out / file)
+            columns = 3 if len(names) > 1 else 4
+            draw_comparison(groups, made[-1], columns=columns, rows=4)
+    if (trajectory := _trajectory_of(record)) is not None:
+        made.append(out / f"{NAME}_trajectory.png")
         draw_trajectories(
             [
                 [
@@ -214,53 +170,39 @@ def pictures(record: Record, out: Path) -> list[Path]:
     return made
 
 
-def markdown(record: Record) -> str:
-    there = _there(record)
-    parts = [
-        "## Samples\n",
-        made_by(record),
-        "One model for each dataset, seed 0, ε and ε_s chosen on validation graphs. The pictures "
-        "show the first graphs, not chosen ones: nodes coloured by community and sized by degree, "
-        "edges between communities red.\n",
-        "![Training graphs and samples of Community-small and Ego-small](images/samples.png)\n",
-    ]
-    parts += [
-        f"![Training graphs and samples of {SETS[name]}](images/samples_{name}.png)\n"
-        for name in ("protein", "lobster")
+def _groups(
+    there: Mapping[str, Record], names: Sequence[str]
+) -> dict[str, list[nx.Graph[Any]]]:
+    """Training graphs and samples of datasets, by what the figures call them."""
+    labels = load_plan(NAME, "full")["datasets"]
+    return {
+        f"{labels[name]}: {kind}": from_texts(there[name][key])
+        for name in names
         if name in there
-    ]
-    if "lobster" in there:
-        lobster = there["lobster"]
-        parts.append(
-            f"Of {lobster['samples']['sample_count']} samples, {lobster['valid']:.1%} are lobsters "
-            "(trees that become a path when leaves are removed twice) and "
-            f"{lobster['trees']:.1%} are trees; of the training graphs, all.\n"
-        )
-    parts.append(tables(record)[0].markdown() + "\n")
-    trajectory = there.get(TRAJECTORY_SET, {}).get("trajectory")
-    if trajectory is not None:
-        parts += [
-            "![Langevin trajectories from noise to graphs](images/trajectory.png)\n",
-            f"Two Langevin trajectories of {SETS[TRAJECTORY_SET]}: the state at the start and "
-            f"after the {trajectory['steps_per_level']} steps of every noise level, as a matrix "
-            "and as the graph of its entries above "
-            f"{trajectory['threshold']:g}. Order of nodes, places and colours are those of the "
-            "final graph.\n",
-        ]
-    for result in record["results"]:
-        if "skipped" in result:
-            parts.append(f"{SETS[result['dataset']]} was left out: {result['skipped']}\n")
-    return "\n".join(parts)
+        for kind, key in (("training graphs", "training_graphs"), ("samples", "sampled_graphs"))
+    }
+
+
+def _trajectory_of(record: Record) -> Record | None:
+    return next((r["trajectory"] for r in record["results"] if "trajectory" in r), None)
+
+
+def facts(record: Record) -> dict[str, Any]:
+    return {
+        "there": _there(record),
+        "labels": load_plan(NAME, "full")["datasets"],
+        "trajectory": _trajectory_of(record),
+    }
 
 
 EXPERIMENT = Experiment(
-    "samples",
+    NAME,
     keys=keys,
     settings=settings,
     compute=compute,
     assemble=assemble,
     tables=tables,
-    markdown=markdown,
+    facts=facts,
     pictures=pictures,
     seeded=False,
 )

@@ -5,99 +5,79 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graphscore.acceleration.capture import captured
-from graphscore.algorithms import NETWORKS, PUBLISHED, TASKS, LearningRecord, run
-from graphscore.experiments.context import Context, Record
-from graphscore.experiments.registry import Experiment
-from graphscore.experiments.tables import Table, made_by, over_seeds, summary, with_spread
+from reproduce.algorithms.learning import LearningRecord
+from reproduce.algorithms.run import learn_and_evaluate
+from reproduce.algorithms.tasks import TASKS
+from reproduce.context import Context, Record
+from reproduce.experiment import Experiment
+from reproduce.plans import load_plan
+from reproduce.tables import Table, summary, with_std
 
-FULL_STEPS = 6_000
-"""Training steps at full scale, the same for both networks."""
-TEST_NODES = (12, 24, 48)
-NAMES = {"edp-gnn": "EDP-GNN", "gin": "GIN"}
-LEARNING: dict[str, dict[str, Any]] = {
-    "full": {},
-    "quick": {"batch_size": 64, "warmup_steps": 50},
-    "tiny": {"batch_size": 4, "warmup_steps": 0, "log_every": 1, "batches_at_once": 2},
-}
-SHAPES: dict[str, dict[str, Any]] = {
-    "full": {},
-    "quick": {"channels": (8,) * 4, "features": 16, "edge_width": 32},
-    "tiny": {"channels": (2,), "message_steps": 1, "features": 2, "edge_width": 4},
-}
-"""Settings of training and network at each scale that differ from those of the comparison."""
+NAME = "table1"
 
 
 def keys(context: Context) -> list[str]:
+    networks = context.plan(NAME)["networks"]
     return [
-        key for task in TASKS for network in NETWORKS for key in context.seed_keys(task, network)
+        key for task in TASKS for network in networks for key in context.seed_keys(task, network)
     ]
 
 
 def settings(context: Context) -> Record:
-    sizes = context.sizes
-    return {
-        "steps": sizes.accuracy_steps or FULL_STEPS,
-        "test_graphs": sizes.test_graphs,
-        "test_nodes": TEST_NODES,
-        "learning": LEARNING[sizes.name],
-        "shape": SHAPES[sizes.name],
-    }
+    plan = context.plan(NAME)
+    return {key: plan[key] for key in ("steps", "test_graphs", "test_nodes", "learning", "shape")}
 
 
 def compute(context: Context, key: str) -> Record:
     task, network, which = key.rsplit("_", 2)
-    chosen = settings(context)
-    fast = context.accelerate == "auto" and context.torch_device.type == "cuda"
+    plan = context.plan(NAME)
 
-    def tell(record: LearningRecord) -> None:
+    def progress(record: LearningRecord) -> None:
         context.check_stop()
         if record.step % 1000 == 0:
-            context.tell(
-                f"{key} {record.step}/{chosen['steps']}  loss {record.loss:.4f}, accuracy "
+            context.log(
+                f"{key} {record.step}/{plan['steps']}  loss {record.loss:.4f}, accuracy "
                 f"{record.accuracy:.3f}, {record.seconds:.0f} s"
             )
 
-    record = run(
+    record = learn_and_evaluate(
         task,
         network,
-        steps=chosen["steps"],
-        device=context.torch_device,
+        shape={**plan["shape"], **plan["networks"][network]["settings"]},
+        learning={**plan["learning"], "steps": plan["steps"]},
+        test_nodes=tuple(plan["test_nodes"]),
+        test_graphs=plan["test_graphs"],
         seed=int(which.removeprefix("seed")),
+        device=context.torch_device,
+        accelerate=context.accelerate == "auto" and context.torch_device.type == "cuda",
         checkpoint=context.run_folder(key),
-        checkpoint_every=30.0,
-        test_nodes=TEST_NODES,
-        test_graphs=chosen["test_graphs"],
-        shape=chosen["shape"],
-        learning=chosen["learning"],
-        record_step=captured if fast else None,
-        on_record=tell,
+        on_record=progress,
     )
-    # A few points of the curve are enough to see whether training had come to its end.
+    # A few points of the curve are enough to see whether training had converged.
     curve = record["training"]["curve"]
     record["training"]["curve"] = curve[:: max(1, len(curve) // 50)]
     return record
 
 
 def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
-    rows = []
+    plan, rows = context.plan(NAME), []
     for task in TASKS:
-        for network in NETWORKS:
+        for network in plan["networks"]:
             seeds = [parts[key] for key in context.seed_keys(task, network)]
             test = {
                 str(nodes): {
-                    figure: _over_seeds(
-                        [seed["test"][str(nodes)][figure]["value"] for seed in seeds]
+                    metric: _over_seeds(
+                        [seed["test"][str(nodes)][metric]["value"] for seed in seeds]
                     )
-                    for figure in seeds[0]["test"][str(nodes)]
+                    for metric in seeds[0]["test"][str(nodes)]
                 }
-                for nodes in TEST_NODES
+                for nodes in plan["test_nodes"]
             }
             rows.append(
                 {
                     "task": task,
                     "network": network,
-                    "published": PUBLISHED[task].get(network),
+                    "published": plan["published"][task][network],
                     "parameters": seeds[0]["parameters"],
                     "test": test,
                     "per_seed": seeds,
@@ -112,86 +92,57 @@ def _over_seeds(values: list[float | None]) -> dict[str, float] | None:
 
 
 def tables(record: Record) -> list[Table]:
-    accuracies = []
-    for result in record["results"]:
-        cells = [
-            _cell(result["test"][str(nodes)]["accuracy"])
-            for nodes in record["settings"]["test_nodes"]
+    """Accuracy at all sizes, then for each task all metrics at the size of the training graphs."""
+    sizes, results = record["settings"]["test_nodes"], record["results"]
+    rows = [
+        [
+            f"{result['task']}, {_label(result)}",
+            f"{result['published']:.2f}",
+            *(_cell(result["test"][str(nodes)]["accuracy"]) for nodes in sizes),
+            f"{result['parameters']}",
         ]
-        paper = "–" if result["published"] is None else f"{result['published']:.2f}"
-        name = f"{result['task']}, {NAMES.get(result['network'], result['network'])}"
-        accuracies.append([name, paper, *cells, f"{result['parameters']}"])
-    columns = ["", "published, 12 nodes"]
-    columns += [f"{nodes} nodes" for nodes in record["settings"]["test_nodes"]] + ["parameters"]
-    found = [Table("Share of graphs with all edges right", columns, accuracies)]
-    found += [
-        _figures(record, task) for task in dict.fromkeys(r["task"] for r in record["results"])
+        for result in results
     ]
+    columns = ["", "published, 12 nodes", *(f"{nodes} nodes" for nodes in sizes), "parameters"]
+    found = [Table("Share of graphs with all edges correct", columns, rows)]
+    for task in dict.fromkeys(result["task"] for result in results):
+        of_task = [result for result in results if result["task"] == task]
+        nodes = str(sizes[0])
+        rows = [
+            [metric.replace("_", " "), *(_cell(result["test"][nodes][metric]) for result in of_task)]
+            for metric in of_task[0]["test"][nodes]
+        ]
+        found.append(Table(f"{task}, {nodes} nodes", ["", *map(_label, of_task)], rows))
     return found
 
 
-def _figures(record: Record, task: str) -> Table:
-    """Every figure of a task, at the size of the training graphs."""
-    results = [result for result in record["results"] if result["task"] == task]
-    nodes = str(record["settings"]["test_nodes"][0])
-    rows = [
-        [figure.replace("_", " "), *(_cell(result["test"][nodes][figure]) for result in results)]
-        for figure in results[0]["test"][nodes]
-    ]
-    columns = ["", *(NAMES.get(result["network"], result["network"]) for result in results)]
-    return Table(f"{task}, {nodes} nodes", columns, rows)
+def _label(result: Record) -> str:
+    label: str = load_plan(NAME, "full")["networks"][result["network"]]["label"]
+    return label
 
 
 def _cell(value: dict[str, float] | None) -> str:
-    return "–" if value is None else with_spread(value, 3)
+    return "–" if value is None else with_std(value, 3)
 
 
-def verdicts(record: Record) -> list[str]:
-    """One sentence per published accuracy of EDP-GNN."""
-    lines = []
-    for result in record["results"]:
-        if result["network"] != "edp-gnn":
-            continue
-        nodes = str(record["settings"]["test_nodes"][0])
-        mean, target = result["test"][nodes]["accuracy"]["mean"], result["published"]
-        reached = "reached" if mean >= target else "not reached"
-        lines.append(f"{result['task']}: {mean:.3f}, to reach {target:.2f}: {reached}.")
-    return lines
-
-
-def markdown(record: Record) -> str:
-    chosen = record["settings"]
-    accuracies, *figures = tables(record)
-    parts = [
-        "## Learning graph algorithms (Table 1)\n",
-        made_by(record),
-        "Erdős–Rényi graphs of 12 nodes, p = 0.3, weights uniform in [0, 1]; a prediction counts "
-        f"if all edges of a graph are right. {chosen['steps']} steps of training for each network, "
-        f"{chosen['test_graphs']} fixed test graphs; larger graphs without retraining; "
-        f"{over_seeds(record)}. Published: Niu et al. 2020, Table "
-        "1.\n",
-        accuracies.markdown() + "\n",
-        "\n".join(f"- {line}" for line in verdicts(record)) + "\n",
-        "What is learned at 12 nodes does not carry over to larger graphs: sums over neighbours "
-        "grow with the graph, and one wrong edge spoils it.\n\n"
-        "In the tables below, *accuracy apart* counts only graphs whose marked nodes are not "
-        "neighbours (the rest is easy), *accuracy any path* takes every shortest path for right, "
-        "*best possible* is what a perfect solver expects to reach against the one path that was "
-        "drawn at random, and *unique answer* is the share of graphs with a single shortest path. "
-        "A network that must answer edge by edge does not know which of several paths was drawn, "
-        "which is why *any path* gains so little.\n",
-    ]
-    for table in figures:
-        parts += [f"### {table.title}\n", table.markdown() + "\n"]
-    return "\n".join(parts)
+def facts(record: Record) -> dict[str, Any]:
+    """The accuracies of EDP-GNN at the size of the training graphs."""
+    nodes = str(record["settings"]["test_nodes"][0])
+    return {
+        "edp_gnn": [
+            {**result, "mean": result["test"][nodes]["accuracy"]["mean"]}
+            for result in record["results"]
+            if result["network"] == "edp-gnn"
+        ]
+    }
 
 
 EXPERIMENT = Experiment(
-    "algorithms",
+    NAME,
     keys=keys,
     settings=settings,
     compute=compute,
     assemble=assemble,
     tables=tables,
-    markdown=markdown,
+    facts=facts,
 )

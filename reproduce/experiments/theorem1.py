@@ -1,10 +1,10 @@
 """Theorem 1 on trained networks: relabelling the nodes changes no score and no log-density.
 
-The error of equivariance is the largest |s(P A P') - P s(A) P'| over test graphs and random
+The equivariance error is the largest |s(P A P') - P s(A) P'| over test graphs and random
 relabellings, relative to the largest |s(A)|. The log-density is the line integral of the score from
-0 to A; its spread over relabellings of one graph stands beside its spread over
-different graphs. Both are computed in float64 and float32: what is left is rounding. The scale is
-given by |s(P A P') - s(A)|, the answer that is not brought back into the old order.
+0 to A; its changes under relabelling of one graph are compared with its standard deviation over
+different graphs. Both are computed in float64 and float32: what remains is rounding. For
+comparison: |s(P A P') - s(A)|, where the answer is not permuted back.
 """
 
 from __future__ import annotations
@@ -19,18 +19,14 @@ import torch
 from torch import Tensor
 
 from graphscore.datasets import load_dataset
-from graphscore.experiments.context import Context, Record
-from graphscore.experiments.registry import Experiment
-from graphscore.experiments.tables import Table, made_by
-from graphscore.graphs import GraphBatch
-from graphscore.noise import perturb
-from graphscore.plots.permutation import ErrorCurve, draw_permutation
-from graphscore.sampling import log_density_difference
 from graphscore.seeding import torch_generator
+from reproduce.context import Context, Record
+from reproduce.core import GraphBatch, log_density_difference, perturb
+from reproduce.experiment import Experiment
+from reproduce.plots.permutation import ErrorCurve, draw_permutation
+from reproduce.tables import Table
 
-DATASETS = {"full": ("community-small", "ego-small"), "quick": ("community-small",)}
-RELABELLINGS = {"full": 32, "quick": 8}
-POINTS = {"full": 32, "quick": 16}
+NAME = "theorem1"
 PRECISIONS = {"float64": torch.float64, "float32": torch.float32}
 
 
@@ -48,11 +44,11 @@ def relabellings(batch: GraphBatch, count: int, *, seed: int) -> list[Tensor]:
 def equivariance(
     network: torch.nn.Module, batch: GraphBatch, sigma: float, orders: list[Tensor], *, seed: int
 ) -> dict[str, float]:
-    """Return the relative changes of the score: brought back into the old order, and not.
+    """Return the relative changes of the score: permuted back, and not permuted back.
 
     Args:
         batch: clean graphs in the precision and on the device of the network.
-        sigma: noise level, at which the graphs are perturbed first.
+        sigma: noise level of the graphs.
         orders: as `relabellings` gives them.
     """
     # The same noise in every precision and on every device.
@@ -71,7 +67,7 @@ def equivariance(
         back = max(back, float((other - expected).abs().max()))
         kept = max(kept, float((other - score).abs().max()))
     largest = float(score.abs().max())
-    return {"error": back / largest, "not_brought_back": kept / largest, "largest_score": largest}
+    return {"error": back / largest, "not_permuted_back": kept / largest, "largest_score": largest}
 
 
 def densities(
@@ -102,22 +98,15 @@ def spreads(values: np.ndarray) -> dict[str, float]:
 # ------------------------------------------------------------------ the experiment
 
 
-def _of_scale(context: Context, table: Mapping[str, Any], tiny: Any) -> Any:
-    return table.get(context.sizes.name, tiny)
-
-
 def _keys(context: Context) -> list[str]:
-    names = _of_scale(context, DATASETS, ("community-small",))
-    # A property of the network's structure: more seeds would show the same.
-    return [f"{name}_seed0" for name in names]
+    # A property of the architecture: one seed is enough.
+    return [f"{name}_seed0" for name in context.plan(NAME)["datasets"]]
 
 
 def _settings(context: Context) -> dict[str, Any]:
-    return {
-        "relabellings": _of_scale(context, RELABELLINGS, 2),
-        "points": _of_scale(context, POINTS, 3),
-        **context.defaults(),
-    }
+    plan = context.plan(NAME)
+    own = {key: plan[key] for key in ("relabellings", "points")}
+    return {**own, **context.defaults()}
 
 
 def _compute(context: Context, key: str) -> Record:
@@ -140,7 +129,7 @@ def _compute(context: Context, key: str) -> Record:
         record[precision] = {
             "score": [equivariance(network, batch, sigma, orders, seed=seed) for sigma in sigmas],
             "density": [spreads(values[sigma]) for sigma in sigmas],
-            # One line of text: hundreds of numbers in lines of their own are no use.
+            # One line of text instead of hundreds of lines.
             "changes": _line((last[1:] - last[0]).ravel()),
             "between": _line(
                 np.subtract.outer(last[0], last[0])[np.triu_indices(len(data.test), 1)]
@@ -208,44 +197,26 @@ def _tables(record: Record) -> list[Table]:
         "sigma",
         "score, float64",
         "score, float32",
-        "log-density between graphs",
-        "by relabelling, float64",
-        "by relabelling, float32",
+        "std of log-density",
+        "change, float64",
+        "change, float32",
     )
-    return [Table("What a relabelling of the nodes changes", columns, rows)]
+    return [Table("Changes under relabelling of the nodes", columns, rows)]
 
 
-def _markdown(record: Record) -> str:
-    (table,) = _tables(record)
-    worst = max(value["error"] for row in record["results"] for value in row["float64"]["score"])
-    ratio = max(value["ratio"] for row in record["results"] for value in row["float64"]["density"])
-    names = list(_by_dataset(record))
-    pictures = "\n".join(
-        f"![Relabelling, {name}](images/permutation_{name}.png)\n" for name in names
-    )
-    return (
-        "## Permutation (Theorem 1)\n\n"
-        f"Trained networks, all test graphs, {record['settings']['relabellings']} random "
-        "relabellings each. Score: the largest |s(P A P') − P s(A) P'| at perturbed graphs, "
-        "divided by the largest |s(A)|. Log-density: the line integral of the score from 0 to A "
-        f"({record['settings']['points']} quadrature points); its standard deviation between "
-        "graphs, and the largest change by a relabelling divided by it.\n\n"
-        f"{made_by(record)}\n{table.markdown()}\n\n"
-        f"In float64 no relabelling changes a score by more than {worst:.0e} of the largest, or a "
-        f"log-density by more than {ratio:.0e} of the spread between graphs: the network is "
-        "equivariant and the density invariant up to rounding, as the theorem says.\n\n"
-        f"{pictures}\n"
-        "*Left: change of the score, brought back into the old order (rounding) and not (what an "
-        "order-dependent answer would look like). Right: differences of log-densities at the "
-        "smallest noise level between relabellings of one graph and between different graphs; at 0 "
-        "the share of exact agreement.*\n"
-    )
+def _facts(record: Record) -> dict[str, Any]:
+    rows = [row["float64"] for row in record["results"]]
+    return {
+        "names": list(_by_dataset(record)),
+        "error": f"{max(value['error'] for row in rows for value in row['score']):.0e}",
+        "ratio": f"{max(value['ratio'] for row in rows for value in row['density']):.0e}",
+    }
 
 
 def _draw(record: Record, out: Path) -> list[Path]:
     files = []
     for name, runs in _by_dataset(record).items():
-        run, file = runs[0], out / f"permutation_{name}.png"
+        run, file = runs[0], out / f"{NAME}_{name}.png"
 
         def errors(precision: str, key: str, run: Record = run) -> list[float]:
             return [value[key] for value in run[precision]["score"]]
@@ -254,9 +225,9 @@ def _draw(record: Record, out: Path) -> list[Path]:
             ErrorCurve("float64", run["sigmas"], errors("float64", "error")),
             ErrorCurve("float32", run["sigmas"], errors("float32", "error")),
             ErrorCurve(
-                "not brought back into the old order",
+                "not permuted back",
                 run["sigmas"],
-                errors("float64", "not_brought_back"),
+                errors("float64", "not_permuted_back"),
             ),
         ]
         changes = {
@@ -271,13 +242,13 @@ def _draw(record: Record, out: Path) -> list[Path]:
 
 
 EXPERIMENT = Experiment(
-    name="permutation",
+    NAME,
     keys=_keys,
     settings=_settings,
     compute=_compute,
     assemble=_assemble,
     tables=_tables,
-    markdown=_markdown,
+    facts=_facts,
     pictures=_draw,
     seeded=False,
 )
