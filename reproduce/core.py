@@ -1,7 +1,7 @@
 """What the experiments use of graphscore beyond its public interface.
 
-Only this file and `reproduce/algorithms` import the packages networks, noise, sampling, training and
-acceleration of graphscore, so that a change there is followed here.
+Only this file and `reproduce/algorithms` import the packages networks, noise, sampling, training
+and acceleration of graphscore, so that a change there is followed here.
 """
 
 from __future__ import annotations
@@ -151,8 +151,9 @@ def sampler_of(values: Mapping[str, Any]) -> HeunSettings | RenoisingSettings:
     >>> sampler_of({"sampler": "heun", "steps": 32}).network_calls
     63
     """
-    kinds = {"heun": HeunSettings, "renoising": RenoisingSettings}
-    return kinds[values["sampler"]](**values)
+    if values["sampler"] == "heun":
+        return HeunSettings(**values)
+    return RenoisingSettings(**values)
 
 
 def heun_sampler(calls: int) -> HeunSettings:

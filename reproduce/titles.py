@@ -12,4 +12,5 @@ TITLES = {
     "denoiser-ablation": "What each part of the denoiser contributes",
     "invalid-reasons": "Why samples of the pretrained models are not valid",
 }
-"""The experiment NAME is in `reproduce/experiments`, its plan in `plans`, its page in `templates`."""
+"""The experiment NAME is in `reproduce/experiments`, its plan in `plans`, its page in
+`templates`."""

@@ -22,7 +22,7 @@ OPEN = {"errors", "seeding", "settings", "atomic", "version"}
 _MODEL = {"graphs", "datasets", "noise", "networks", "sampling", "training", "metrics", "config"}
 _MADE = {"assembly", "communities", "recommendation", "trained_model", "model_sampling"}
 _GENERATOR = _MODEL | _MADE | {"acceleration", "device", "progress", "pretrained"}
-_ALL = _GENERATOR | {"generator", "baselines", "algorithms", "plots", "provenance"}
+_ALL = _GENERATOR | {"generator", "baselines", "plots", "provenance"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     **{room: set() for room in (*OPEN, "device", "progress", "provenance", "graphs")},
@@ -46,10 +46,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "generator": _GENERATOR,
     "bench": (_GENERATOR - {"metrics", "pretrained"}) | {"provenance"},
     "baselines": {"graphs", "networks", "training"},
-    "algorithms": {"graphs", "networks", "training"},
     "plots": {"graphs"},
-    "experiments": {*_ALL, FRONT_DOOR},
-    "cli": {*_ALL, "bench", "experiments", FRONT_DOOR},
+    "cli": {*_ALL, "bench", FRONT_DOOR},
     FRONT_DOOR: {*_MODEL, "generator"},
 }
 
@@ -112,8 +110,8 @@ def test_every_import_is_on_the_map():
 
 @pytest.mark.parametrize("room", sorted(set(MAY_IMPORT) - {"cli"}))
 def test_nobody_imports_the_command_line(room):
-    """Parse, call, write: nothing depends on it; nor on experiments, apart from it."""
-    assert not MAY_IMPORT[room] & {"cli", "experiments"}
+    """Parse, call, write: nothing depends on it."""
+    assert "cli" not in MAY_IMPORT[room]
 
 
 def test_the_map_has_no_cycles():
@@ -139,7 +137,6 @@ PLANTED = {
     "import_module": ("graphs/x.py", "importlib.import_module('graphscore.training')\n"),
     "from a top-level module": ("errors.py", "from .graphs import batch\n"),
     "command line": ("generator.py", "from graphscore.cli import main\n"),
-    "experiments": ("generator.py", "from graphscore import experiments\n"),
     "metrics in training": ("training/x.py", "from graphscore.metrics import evaluate\n"),
     "front door": ("metrics/x.py", "from graphscore import read_graphs\n"),
     "matplotlib": ("metrics/x.py", "from matplotlib import pyplot\n"),
@@ -161,7 +158,7 @@ FINE = {
     "allowed": ("training/x.py", "from graphscore.networks import EDPGNN\n"),
     "outside": ("graphs/x.py", "import torch, networkx\nfrom graphscorelike import x\n"),
     "matplotlib": ("plots/x.py", "import matplotlib.pyplot as plt\nfrom ..graphs import z\n"),
-    "cli": ("cli/x.py", "from graphscore import GraphGenerator, experiments\n"),
+    "cli": ("cli/x.py", "from graphscore import GraphGenerator, bench\n"),
     "front door": ("__init__.py", "from graphscore.generator import GraphGenerator\n"),
 }
 

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from reproduce.algorithms.tasks import Problems, Task
 from graphscore.errors import SettingsError
 from graphscore.metrics import wilson_interval
 from graphscore.seeding import torch_generator
+from reproduce.algorithms.tasks import Problems, Task
 
 TEST_SEED = 20200108
 """Seed of the test set, whatever seed a network was trained with."""

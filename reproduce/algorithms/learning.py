@@ -13,13 +13,13 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from reproduce.algorithms.evaluation import edge_logits
-from reproduce.algorithms.tasks import Problems, Task
 from graphscore.errors import SettingsError, TrainingError
 from graphscore.seeding import torch_generator
 from graphscore.settings import Settings
 from graphscore.training.moving_average import MovingAverage
 from graphscore.training.training_state import restore_training_state, training_state
+from reproduce.algorithms.evaluation import edge_logits
+from reproduce.algorithms.tasks import Problems, Task
 
 
 class LearningSettings(Settings):

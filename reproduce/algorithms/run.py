@@ -84,8 +84,18 @@ def learn_and_evaluate(
     curve = _train(learner, identity, checkpoint, checkpoint_every, on_record)
     started = time.perf_counter()
     predict = learner.predictor()
-    size = {"probability": settings.probability, "graphs": test_graphs, "device": device}
-    test = {str(nodes): evaluate(predict, problem, nodes=nodes, **size) for nodes in test_nodes}
+    probability = settings.probability
+    test = {
+        str(nodes): evaluate(
+            predict,
+            problem,
+            nodes=nodes,
+            probability=probability,
+            graphs=test_graphs,
+            device=device,
+        )
+        for nodes in test_nodes
+    }
     return {
         **identity,
         "graphscore": __version__,

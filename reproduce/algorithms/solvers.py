@@ -10,8 +10,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from reproduce.algorithms.graphs import symmetric, upper_pairs
 from graphscore.errors import GraphDataError
+from reproduce.algorithms.graphs import symmetric, upper_pairs
 
 SLACK = 1e-12
 """Paths whose lengths differ by less than this share count as equally long."""

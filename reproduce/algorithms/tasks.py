@@ -14,6 +14,7 @@ from typing import Protocol, Self
 import torch
 from torch import Tensor
 
+from graphscore.errors import SettingsError
 from reproduce.algorithms.graphs import random_edges, random_weights
 from reproduce.algorithms.solvers import (
     is_shortest_path,
@@ -21,7 +22,6 @@ from reproduce.algorithms.solvers import (
     random_shortest_path,
     shortest_distances,
 )
-from graphscore.errors import SettingsError
 
 
 @dataclass(frozen=True)

@@ -179,9 +179,7 @@ def _by_calls(context: Context, generator: GraphGenerator, evaluation: Evaluator
         late = RenoisingSettings(steps=calls, sigma_max=file["late_start"])
         late_heun = heun.replaced(churn=heun.churn / 4, sigma_max=file["late_start"])
         for label, sampler in (("heun", heun), ("late", late), ("late-heun", late_heun)):
-            record = evaluation.evaluate(
-                generator, "val", sampler, number=plan["trial_samples"]
-            )
+            record = evaluation.evaluate(generator, "val", sampler, number=plan["trial_samples"])
             points.append(_point(label, sampler.network_calls, record, plan, sampler))
     return points
 

@@ -1,4 +1,4 @@
-"""Samples of the denoiser measured against validation or test graphs, and the choice of samplers."""
+"""Evaluation of the denoiser on validation and test graphs, and the choice of samplers."""
 
 from __future__ import annotations
 

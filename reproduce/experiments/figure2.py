@@ -239,7 +239,9 @@ def _tables(record: Record) -> list[Table]:
         "clean edges",
         "clean edges, untrained",
     )
-    return [Table(f"AUC on noisy test graphs, sigma {record['settings']['sigma']:g}", columns, rows)]
+    return [
+        Table(f"AUC on noisy test graphs, sigma {record['settings']['sigma']:g}", columns, rows)
+    ]
 
 
 def _facts(record: Record) -> dict[str, Any]:

@@ -145,8 +145,8 @@ def tables(record: Record) -> list[Table]:
 
 def pictures(record: Record, out: Path) -> list[Path]:
     there = _there(record)
-    figures = {f"{NAME}.png": ("community-small", "ego-small")}
-    figures |= {f"{NAME}_{name}.png": (name,) for name in ("protein", "lobster")}
+    figures = {f"{NAME}.png": ["community-small", "ego-small"]}
+    figures |= {f"{NAME}_{name}.png": [name] for name in ("protein", "lobster")}
     made = []
     for file, names in figures.items():
         groups = _groups(there, names)
@@ -170,9 +170,7 @@ def pictures(record: Record, out: Path) -> list[Path]:
     return made
 
 
-def _groups(
-    there: Mapping[str, Record], names: Sequence[str]
-) -> dict[str, list[nx.Graph[Any]]]:
+def _groups(there: Mapping[str, Record], names: Sequence[str]) -> dict[str, list[nx.Graph[Any]]]:
     """Training graphs and samples of datasets, by what the figures call them."""
     labels = load_plan(NAME, "full")["datasets"]
     return {

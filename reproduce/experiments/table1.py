@@ -109,7 +109,10 @@ def tables(record: Record) -> list[Table]:
         of_task = [result for result in results if result["task"] == task]
         nodes = str(sizes[0])
         rows = [
-            [metric.replace("_", " "), *(_cell(result["test"][nodes][metric]) for result in of_task)]
+            [
+                metric.replace("_", " "),
+                *(_cell(result["test"][nodes][metric]) for result in of_task),
+            ]
             for metric in of_task[0]["test"][nodes]
         ]
         found.append(Table(f"{task}, {nodes} nodes", ["", *map(_label, of_task)], rows))

@@ -45,9 +45,7 @@ def settings(context: Context) -> Record:
 def network(plan: Mapping[str, Any], variant: str) -> Any:
     """Settings of the network in one row of the table."""
     chosen = plan["variants"][variant]
-    return ablation_network(
-        plan["network"], chosen["learnable_adjacency"], chosen["multi_channel"]
-    )
+    return ablation_network(plan["network"], chosen["learnable_adjacency"], chosen["multi_channel"])
 
 
 def compute(context: Context, key: str) -> Record:

@@ -1,4 +1,4 @@
-"""Experiments of the size of a test, run once."""
+"""Experiments at the scale of tests, run once."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import torch
 
-from graphscore.experiments import find_experiment
-from graphscore.experiments.context import Context, Record
+from reproduce.experiment import find_experiment
+from reproduce.context import Context, Record
 
 
 @pytest.fixture
 def context(tmp_path: Path) -> Callable[..., Context]:
-    """Makes a context of tiny scale in the folder of this test."""
+    """Makes a context of scale tiny in the folder of this test."""
 
     def make(folder: str = "work", **changes: Any) -> Context:
         given = {"scale": "tiny", "seeds": 1, "device": "cpu", "show_progress": False, **changes}
@@ -26,7 +26,7 @@ def context(tmp_path: Path) -> Callable[..., Context]:
 
 @pytest.fixture(scope="session")
 def record(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Record]:
-    """Gives the record of an experiment; without Protein, whose files are not there."""
+    """Returns the record of an experiment; without Protein, whose files are missing."""
     made: dict[str, Record] = {}
 
     def of(name: str) -> Record:
@@ -34,8 +34,8 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Record]:
             torch.set_num_threads(1)
             folder = tmp_path_factory.mktemp(name)
             with pytest.MonkeyPatch.context() as patch:
-                _offline(patch, folder)
-                seeds = 2 if name == "generation" else 1
+                go_offline(patch, folder)
+                seeds = 2 if name == "table2" else 1
                 run = Context(folder, scale="tiny", seeds=seeds, device="cpu", show_progress=False)
                 made[name] = find_experiment(name).run(run)
         return made[name]
@@ -43,10 +43,15 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Record]:
     return of
 
 
-def _offline(patch: pytest.MonkeyPatch, folder: Path) -> None:
+@pytest.fixture
+def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    go_offline(monkeypatch, tmp_path)
+
+
+def go_offline(patch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Make downloads fail, and no source files of datasets be found."""
     def refuse(*arguments: object, **options: object) -> None:
         raise OSError("no network in tests")
 
     patch.setenv("GRAPHSCORE_DATA", str(folder / "nothing"))
     patch.setattr("urllib.request.urlopen", refuse)
-    patch.setattr("graphscore.experiments.samples.SHOWN", 2)

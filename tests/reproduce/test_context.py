@@ -76,7 +76,7 @@ def test_two_processes_do_not_compute_the_same_part(context):
 
 def test_stopping_keeps_what_is_there(context):
     context().part("one", lambda: {"value": 1})
-    late = context(max_seconds=0)
+    late = context(should_stop=lambda: True)
     assert late.part("one", never)["value"] == 1
     with pytest.raises(StoppedError, match="kept in"):
         late.part("two", never)
@@ -107,7 +107,6 @@ def test_training_has_the_size_of_the_scale(context):
         ({"seeds": 0}, "seeds 0"),
         ({"scale": "huge"}, "'huge'.*full, quick"),
         ({"device": "warp"}, "'warp'"),
-        ({"max_seconds": -1}, "max_seconds"),
     ],
 )
 def test_wrong_values_are_refused(context, changes, words):

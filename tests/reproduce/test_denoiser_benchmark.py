@@ -10,7 +10,7 @@ import pytest
 
 from graphscore.datasets import load_dataset
 from graphscore.errors import OutputError, SettingsError
-from graphscore.experiments import find_experiment
+from reproduce.experiment import find_experiment
 from graphscore.experiments.frontier import keys, unseen_communities
 from graphscore.experiments.frontier_plans import (
     GUIDES,

@@ -7,15 +7,11 @@ import json
 import pytest
 
 from graphscore.errors import OutputError, SettingsError, StoppedError
-from graphscore.experiments import (
-    TITLES,
-    Experiment,
-    find_experiment,
-    read_record,
-    work_folder,
-    write_record,
-)
-from graphscore.experiments.registry import _common
+from reproduce.experiment import Experiment, find_experiment
+from reproduce.pages import FOLDER as TEMPLATES
+from reproduce.plans import FOLDER as PLANS
+from reproduce.records import common_provenance, read_record, work_folder, write_record
+from reproduce.titles import TITLES
 
 
 def small(computed):
@@ -26,13 +22,12 @@ def small(computed):
         return {"value": int(key[-1]) * 2}
 
     return Experiment(
-        "generation",
+        "table2",
         keys=lambda context: ["part-1", "part-2", "other-3"],
         settings=lambda context: {"factor": 2},
         compute=compute,
         assemble=lambda context, parts: {key: part["value"] for key, part in parts.items()},
         tables=lambda record: [],
-        markdown=lambda record: "",
     )
 
 
@@ -46,12 +41,14 @@ def test_every_name_leads_to_an_experiment():
         experiment = find_experiment(name)
         assert experiment.name == name
         assert experiment.title == TITLES[name]
+        assert (PLANS / f"{name}.toml").exists()
+        assert (TEMPLATES / f"{name}.md").exists()
 
 
 def test_an_unknown_name_gets_a_suggestion():
-    with pytest.raises(SettingsError, match=r"'generaton'.*Did you mean 'generation'"):
-        find_experiment("generaton")
-    with pytest.raises(SettingsError, match=r"Known: training, generation"):
+    with pytest.raises(SettingsError, match=r"'tabel2'.*Did you mean 'table2'"):
+        find_experiment("tabel2")
+    with pytest.raises(SettingsError, match=r"Known: table1, table2"):
         find_experiment("xyz")
 
 
@@ -97,7 +94,7 @@ def by_set(factors):
         return {"dataset": name, "values": values}
 
     return Experiment(
-        "frontier",
+        "denoiser-benchmark",
         keys=lambda context: ["a-b_1", "a-b_2", "c_1", "c_2"],
         settings=lambda context: {"seed": 0, "factors": factors},
         compute=lambda context, key: {"value": int(key[-1]) * factors[key[:-2]]},
@@ -105,7 +102,6 @@ def by_set(factors):
             row(name, parts) for name in factors if f"{name}_1" in parts
         ],
         tables=lambda record: [],
-        markdown=lambda record: "",
         needs_all=False,
     )
 
@@ -137,14 +133,14 @@ def test_sets_that_nothing_is_finished_of_keep_their_rows(context):
 
 
 def test_a_record_is_read_back_or_refused(tmp_path):
-    made = {"experiment": "generation", "scale": "quick", "results": []}
-    assert read_record(tmp_path, "generation", "quick") is None
+    made = {"experiment": "table2", "scale": "quick", "results": []}
+    assert read_record(tmp_path, "table2", "quick") is None
     file = write_record(made, tmp_path)
-    assert read_record(tmp_path, "generation", "quick") == made
-    for content in ("{", "[]", '{"experiment": "frontier", "scale": "quick"}'):
+    assert read_record(tmp_path, "table2", "quick") == made
+    for content in ("{", "[]", '{"experiment": "denoiser-benchmark", "scale": "quick"}'):
         file.write_text(content)
-        with pytest.raises(OutputError, match=r"generation_quick\.json: is not a record of gen"):
-            read_record(tmp_path, "generation", "quick")
+        with pytest.raises(OutputError, match=r"table2_quick\.json: is not a record of tab"):
+            read_record(tmp_path, "table2", "quick")
 
 
 def test_an_unknown_part_is_named(context):
@@ -154,17 +150,17 @@ def test_an_unknown_part_is_named(context):
 
 def test_provenance_of_several_machines():
     both = [{"device": "CPU", "torch": "2"}, {"device": "H200", "torch": "2"}]
-    assert _common(both) == {"device": ["CPU", "H200"], "torch": "2"}
-    assert _common([_common(both), {"device": "H100", "torch": "2"}]) == {
+    assert common_provenance(both) == {"device": ["CPU", "H200"], "torch": "2"}
+    assert common_provenance([common_provenance(both), {"device": "H100", "torch": "2"}]) == {
         "device": ["CPU", "H200", "H100"],
         "torch": "2",
     }
 
 
 def test_only_the_full_scale_has_the_plain_name(tmp_path):
-    full = write_record({"experiment": "generation", "scale": "full"}, tmp_path)
-    quick = write_record({"experiment": "generation", "scale": "quick"}, tmp_path)
-    assert full.name == "generation.json"
-    assert quick.name == "generation_quick.json"
+    full = write_record({"experiment": "table2", "scale": "full"}, tmp_path)
+    quick = write_record({"experiment": "table2", "scale": "quick"}, tmp_path)
+    assert full.name == "table2.json"
+    assert quick.name == "table2_quick.json"
     assert json.loads(full.read_text())["scale"] == "full"
-    assert work_folder(tmp_path, "generation", "quick") == tmp_path / "work" / "generation_quick"
+    assert work_folder(tmp_path, "table2", "quick") == tmp_path / "work" / "table2_quick"

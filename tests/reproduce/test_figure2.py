@@ -1,4 +1,4 @@
-"""The channel figure: the measure is right, the experiment runs, the pictures show it."""
+"""Figure 2: the AUC is right, the experiment runs, the pictures show it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from graphscore.datasets import load_dataset
-from graphscore.experiments.channels import EXPERIMENT, _best, auc, layer_aucs, true_communities
-from graphscore.experiments.context import Context
-from graphscore.plots.channels import (
+from reproduce.experiments.figure2 import EXPERIMENT, _best, auc, layer_aucs, true_communities
+from reproduce.context import Context
+from reproduce.plots.channels import (
     ChannelPicture,
     ChannelRow,
     draw_channels,
@@ -41,7 +41,7 @@ def test_auc_is_the_probability_of_the_right_order():
     assert auc(-values, positive) == pytest.approx(1 - np.mean(pairs), abs=1e-12)
 
 
-def test_channels_are_judged_by_layer_and_padding_does_not_count():
+def test_channels_are_measured_by_layer_and_padding_does_not_count():
     """A channel that knows the communities, its complement, and the clean edges."""
     graphs = load_dataset("community-small").test[:4]
     width = max(map(len, graphs)) + 3
@@ -99,7 +99,7 @@ def test_the_experiment_runs_and_goes_on(tmp_path):
     """Record, table, page and pictures; a second run takes everything from the first."""
     context = Context(tmp_path / "work", scale="tiny", seeds=2, device="cpu", show_progress=False)
     record = json.loads(json.dumps(EXPERIMENT.run(context)))
-    assert record["experiment"] == "channels"
+    assert record["experiment"] == "figure2"
     layers = record["results"]["layers"]
     assert [row["layer"] for row in layers] == [0, 1]
     assert layers[0]["trained_communities"] == layers[0]["untrained_communities"]
@@ -110,18 +110,18 @@ def test_the_experiment_runs_and_goes_on(tmp_path):
     assert json.loads(runs.read_text())["settings"]["noise"]["sigmas"] == [0.6]
 
     (table,) = EXPERIMENT.tables(record)
-    assert [row[0] for row in table.rows] == ["input, perturbed", "layer 1", "clean graph"]
+    assert [row[0] for row in table.rows] == ["noisy input", "layer 1", "clean graph"]
     page = EXPERIMENT.markdown(record)
     assert table.markdown() in page
     files = EXPERIMENT.pictures(record, tmp_path / "pictures")
     assert [file.name for file in files] == [
-        "channels_0.png",
-        "channels_1.png",
-        "channels_separation.png",
+        "figure2_0.png",
+        "figure2_1.png",
+        "figure2_separation.png",
     ]
     assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
     linked = [file.name for file in files if f"images/{file.name}" in page]
-    assert linked == ["channels_0.png", "channels_separation.png"]
+    assert linked == ["figure2_0.png", "figure2_separation.png"]
 
     runs.unlink()
     assert json.loads(json.dumps(EXPERIMENT.run(context))) == record

@@ -1,4 +1,4 @@
-"""Faults of samples: every fault is counted once, and the record renders."""
+"""Reasons of invalid samples: one is counted for each graph, and the record renders."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import networkx as nx
 import pytest
 
 from graphscore.errors import OutputError
-from graphscore.experiments import faults
-from graphscore.experiments.context import Context
-from graphscore.experiments.faults import EXPERIMENT
+from reproduce.context import Context
+from reproduce.experiments.invalid_reasons import EXPERIMENT, check
 from graphscore.pretrained import pretrained_folder
 
 
@@ -22,7 +21,7 @@ def record(tmp_path):
     context = Context(tmp_path, "tiny", seeds=1, device="cpu", show_progress=False)
     parts = EXPERIMENT.run_parts(context, wanted)
     return {
-        "experiment": "faults",
+        "experiment": "invalid-reasons",
         "scale": "tiny",
         "seeds": [0],
         "settings": EXPERIMENT.settings(context),
@@ -31,14 +30,14 @@ def record(tmp_path):
     }
 
 
-def test_models_and_fresh_graphs_are_judged_by_the_same_rule(record):
+def test_models_and_fresh_graphs_have_the_same_check(record):
     rows = {
-        (row["dataset"], kind): judged
+        (row["dataset"], kind): checked
         for row in record["results"]
-        for kind, judged in row["judged"].items()
+        for kind, checked in row["checked"].items()
     }
     for row in rows.values():
-        assert row["valid"] * row["number"] + sum(row["faults"].values()) == row["number"]
+        assert row["valid"] * row["number"] + sum(row["invalid_reasons"].values()) == row["number"]
         assert row["valid_low"] <= row["valid"] <= row["valid_high"]
     assert rows["tree", "fresh"]["valid"] == 1.0
     assert rows["tree", "samples"]["network_calls"] == 3  # two steps of Heun's method
@@ -65,11 +64,11 @@ def test_without_blocks_there_is_no_picture_of_them(record, tmp_path):
     assert "Blocks" not in EXPERIMENT.markdown(trees)
 
 
-def test_faults_are_told_apart():
+def test_reasons_are_counted():
     trees = [nx.path_graph(4), nx.cycle_graph(4), nx.empty_graph(3), nx.cycle_graph(5)]
-    judged = faults._judged("tree", trees)
-    assert judged["faults"] == {"with a cycle": 2, "not connected": 1}
-    assert judged["valid"] == 0.25
+    checked = check("tree", trees)
+    assert checked["invalid_reasons"] == {"with a cycle": 2, "not connected": 1}
+    assert checked["valid"] == 0.25
 
 
 def test_parts_of_a_model_that_was_shipped_again_are_refused(tmp_path, monkeypatch):
@@ -77,7 +76,7 @@ def test_parts_of_a_model_that_was_shipped_again_are_refused(tmp_path, monkeypat
     wanted = ["tree_samples", "tree_fresh"]
     EXPERIMENT.run_parts(context, wanted)
     # Planar stands in for the other model.
-    monkeypatch.setattr(faults, "pretrained_folder", lambda name: pretrained_folder("planar"))
+    monkeypatch.setattr("reproduce.core.pretrained_folder", lambda name: pretrained_folder("planar"))
     assert EXPERIMENT.run_parts(context, wanted[1:])
     with pytest.raises(OutputError, match=r"tree_samples.*other settings \(model, sampling\)"):
         EXPERIMENT.run_parts(context, wanted[:1])

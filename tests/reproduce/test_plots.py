@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphscore.errors import OutputError
-from graphscore.plots.experiments import Stage, draw_trajectories
+from reproduce.plots.trajectories import Stage, draw_trajectories
 
 
 def stages(nodes):

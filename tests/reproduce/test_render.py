@@ -1,63 +1,65 @@
-"""scripts/render_results.py puts the sections of all records together."""
+"""`python -m reproduce render` writes the results page and README's table from records."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 from pathlib import Path
 
 import pytest
 
+from reproduce.render import render_docs
+from reproduce.titles import TITLES
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def script(tmp_path, monkeypatch):
-    """The script, working on copies."""
-    place = ROOT / "scripts" / "render_results.py"
-    spec = importlib.util.spec_from_file_location("render_results", place)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+def copy_of(tmp_path):
+    """A copy of the records and of README.md."""
     shutil.copytree(ROOT / "results", tmp_path / "results", ignore=lambda *_: ["work"])
-    monkeypatch.setattr(module, "RESULTS", tmp_path / "results")
-    monkeypatch.setattr(module, "DOCS", tmp_path / "docs")
-    monkeypatch.setattr(module, "README", tmp_path / "README.md")
     shutil.copy(ROOT / "README.md", tmp_path)
-    return module
+    return tmp_path
 
 
-def test_sections_come_in_the_order_of_the_list(script, record, tmp_path):
-    for name in ("generation", "ablation", "samples", "algorithms"):
-        (tmp_path / "results" / f"{name}.json").write_text(json.dumps(record(name)))
-    for name in ("channels", "permutation"):
-        (tmp_path / "results" / f"{name}.json").unlink(missing_ok=True)
-    script.main()
-    text = (tmp_path / "docs" / "results.md").read_text()
-    order = ["# Results", "## Generation", "## Ablation", "## Learning graph", "## Samples"]
-    order += ["## The demo", "## Speed of the metrics"]
-    found = [f"\n{text}".index(f"\n{heading}") for heading in order]
-    assert found == sorted(found)
-    for file in ("samples.png", "samples_lobster.png", "trajectory.png"):
-        assert (tmp_path / "docs" / "images" / file).exists()
-        assert text.count(f"(images/{file})") == 1
+def test_the_docs_are_those_of_the_records(copy_of):
+    render_docs(copy_of)
+    for file in ("README.md", "docs/results.md"):
+        assert (copy_of / file).read_text() == (ROOT / file).read_text()
+    made = {file.name for file in (copy_of / "docs/images").iterdir()}
+    there = {file.name for file in (ROOT / "docs/images").iterdir()}
+    assert there - made == {"performance.png"}
+    assert made <= there
 
 
-def test_without_records_the_benchmarks_stay(script, tmp_path):
-    for name in script.TITLES:
-        (tmp_path / "results" / f"{name}.json").unlink(missing_ok=True)
-    script.main()
-    text = (tmp_path / "docs" / "results.md").read_text()
+def test_sections_come_in_the_order_of_the_list(copy_of):
+    render_docs(copy_of)
+    text = (copy_of / "docs/results.md").read_text()
+    commands = [f"`python -m reproduce {name} --seeds" for name in TITLES]
+    assert [text.count(command) for command in commands] == [1] * len(TITLES)
+    places = [text.index(command) for command in commands]
+    assert places == sorted(places)
+
+
+def test_without_records_the_demo_and_the_benchmark_remain(copy_of):
+    for name in TITLES:
+        (copy_of / "results" / f"{name}.json").unlink()
+    render_docs(copy_of)
+    text = (copy_of / "docs/results.md").read_text()
     headings = [line for line in text.splitlines() if line.startswith("#")]
     assert headings == ["# Results", "## The demo", "## Speed of the metrics"]
-    assert not (tmp_path / "docs" / "images").exists()
+    assert not (copy_of / "docs/images").exists()
 
 
-def test_the_table_of_the_readme_is_that_of_the_record(script, tmp_path):
-    script.main()
-    assert (tmp_path / "README.md").read_text() == (ROOT / "README.md").read_text()
-    record = json.loads((tmp_path / "results" / "frontier.json").read_text())
+def test_numbers_come_from_the_record(copy_of):
+    file = copy_of / "results/denoiser-benchmark.json"
+    record = json.loads(file.read_text())
     record["results"][0]["value"] = 0.1234
-    (tmp_path / "results" / "frontier.json").write_text(json.dumps(record))
-    script.main()
-    assert "| 0.1234 |" in (tmp_path / "README.md").read_text()
+    grid = next(row for row in record["results"] if row["dataset"] == "grid")
+    grid["test_result"]["vun"]["valid"] = 0.5
+    file.write_text(json.dumps(record))
+    render_docs(copy_of)
+    readme = (copy_of / "README.md").read_text()
+    assert "| 0.1234 |" in readme
+    assert "(only 50.0% of the samples are valid grids)" in readme
+    assert "Only 50.0% of the samples are valid grids" in (copy_of / "docs/results.md").read_text()

@@ -1,4 +1,4 @@
-"""Table 2 at the size of a test."""
+"""Table 2 at the scale of tests."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ import copy
 import pytest
 
 from graphscore.datasets import load_dataset
-from graphscore.experiments import find_experiment
-from graphscore.experiments.generation import NUMBERS, PUBLISHED, SETS, TARGETS, verdicts
+from reproduce.experiment import find_experiment
+from reproduce.experiments.table2 import NUMBERS
+from reproduce.plans import load_plan
 from graphscore.metrics import evaluate
+
+
+PLAN = load_plan("table2", "full")
 
 
 @pytest.fixture
 def results(record):
-    return {result["dataset"]: result for result in record("generation")["results"]}
+    return {result["dataset"]: result for result in record("table2")["results"]}
 
 
 def test_every_set_has_samples_and_floors(results):
-    assert tuple(results) == SETS
+    assert list(results) == PLAN["datasets"]
     for result in results.values():
         assert [seed["seed"] for seed in result["per_seed"]] == [0, 1]
         for part in (result["few"], result["many"], result["floor"]["few"]):
@@ -56,26 +60,26 @@ def test_the_floor_is_the_training_set(results):
 
 
 def test_published_averages_are_those_of_the_columns():
-    for rows in PUBLISHED.values():
+    for rows in PLAN["published"].values():
         for models in rows.values():
             for degree, clustering, orbit, average in models.values():
                 assert average == pytest.approx((degree + clustering + orbit) / 3, abs=1.1e-3)
 
 
-def test_the_section_tells_everything(record):
-    text = find_experiment("generation").markdown(record("generation"))
-    assert text.startswith("## Generation (Table 2)\n")
-    for words in (*SETS, "EDP-GNN, published", "floor: the true generator", "0.623", "unique"):
+def test_the_section_has_everything(record):
+    text = find_experiment("table2").markdown(record("table2"))
+    assert text.startswith("## Table 2: generation\n")
+    for words in (*PLAN["datasets"], "EDP-GNN, published", "floor: the true generator", "0.623", "unique"):
         assert words in text
-    assert text.count("to reach") == 4
-    assert "graphscore reproduce generation --scale tiny --seeds 2" in text
+    assert text.count(", target ") == 4
+    assert "python -m reproduce table2 --scale tiny --seeds 2" in text
 
 
 def test_targets_are_reached_or_not(record):
-    changed = copy.deepcopy(record("generation"))
+    changed = copy.deepcopy(record("table2"))
     for result in changed["results"]:
-        for which, target in TARGETS.get(result["dataset"], {}).items():
+        for which, target in PLAN["targets"].get(result["dataset"], {}).items():
             result[which]["average"]["mean"] = target
-    assert all(line.endswith(": reached.") for line in verdicts(changed))
+    assert find_experiment("table2").markdown(changed).count(": reached.") == 4
     changed["results"][0]["few"]["average"]["mean"] = 0.0741
-    assert verdicts(changed)[0].endswith(": not reached.")
+    assert "target 0.074: not reached." in find_experiment("table2").markdown(changed)

@@ -7,9 +7,9 @@ import json
 import pytest
 import torch
 
-from graphscore.algorithms.comparison import NETWORKS, PUBLISHED, network_settings, run
-from graphscore.algorithms.learning import EdgeLearner
-from graphscore.algorithms.tasks import TASKS, find_task
+from reproduce.algorithms.run import NETWORKS, PUBLISHED, network_settings, run
+from reproduce.algorithms.learning import EdgeLearner
+from reproduce.algorithms.tasks import TASKS, find_task
 from graphscore.errors import CheckpointError, SettingsError
 from graphscore.training.checkpoint import write_checkpoint
 
@@ -63,7 +63,7 @@ def test_the_seed_decides_both_weights_and_problems(monkeypatch):
             weights = torch.cat([p.detach().flatten() for p in network.parameters()])
             made.append((weights, self.problems(0).adj))
 
-    monkeypatch.setattr("graphscore.algorithms.comparison.EdgeLearner", Observed)
+    monkeypatch.setattr("reproduce.algorithms.run.EdgeLearner", Observed)
     for seed in (0, 0, 1):
         run("weighted-shortest-path", "gin", steps=1, seed=seed, **SMALL)
     for first, second, other in zip(*made):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from graphscore.algorithms.evaluation import TEST_SEED, evaluate, wilson_interval
-from graphscore.algorithms.tasks import TASKS, find_task
+from reproduce.algorithms.evaluation import TEST_SEED, evaluate, wilson_interval
+from reproduce.algorithms.tasks import TASKS, find_task
 from graphscore.errors import SettingsError
 
 
@@ -29,7 +29,7 @@ def test_the_true_answers_are_all_right(name, nodes):
 @pytest.mark.parametrize("name", TASKS)
 def test_the_test_set_is_fixed(name, monkeypatch):
     """Same graphs again, others with another seed; every graph is drawn once, in chunks."""
-    monkeypatch.setattr("graphscore.algorithms.evaluation._PAIRS_AT_ONCE", 40 * 144)
+    monkeypatch.setattr("reproduce.algorithms.evaluation._PAIRS_AT_ONCE", 40 * 144)
 
     def seen(seed):
         collected = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from graphscore.algorithms.graphs import random_edges, random_weights, symmetric, upper_pairs
+from reproduce.algorithms.graphs import random_edges, random_weights, symmetric, upper_pairs
 from graphscore.errors import SettingsError
 
 

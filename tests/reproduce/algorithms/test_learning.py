@@ -7,9 +7,9 @@ import copy
 import pytest
 import torch
 
-from graphscore.algorithms.comparison import network_settings
-from graphscore.algorithms.learning import EdgeLearner, LearningSettings, edge_loss
-from graphscore.algorithms.tasks import TASKS, find_task
+from reproduce.algorithms.run import network_settings
+from reproduce.algorithms.learning import EdgeLearner, LearningSettings, edge_loss
+from reproduce.algorithms.tasks import TASKS, find_task
 from graphscore.errors import CheckpointError, SettingsError, TrainingError
 from graphscore.networks import EDPGNN
 

@@ -9,8 +9,8 @@ import networkx as nx
 import pytest
 import torch
 
-from graphscore.algorithms.graphs import random_edges, random_weights
-from graphscore.algorithms.solvers import (
+from reproduce.algorithms.graphs import random_edges, random_weights
+from reproduce.algorithms.solvers import (
     is_shortest_path,
     maximum_spanning_forest,
     path_counts,

@@ -8,10 +8,10 @@ import networkx as nx
 import pytest
 import torch
 
-from graphscore.algorithms.comparison import NETWORKS, network_settings
-from graphscore.algorithms.evaluation import edge_logits
-from graphscore.algorithms.solvers import random_shortest_path
-from graphscore.algorithms.tasks import (
+from reproduce.algorithms.run import NETWORKS, network_settings
+from reproduce.algorithms.evaluation import edge_logits
+from reproduce.algorithms.solvers import random_shortest_path
+from reproduce.algorithms.tasks import (
     TASKS,
     PathProblems,
     ShortestPath,
