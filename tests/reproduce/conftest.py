@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from reproduce.experiment import find_experiment
 from reproduce.context import Context, Record
+from reproduce.experiment import find_experiment
 
 
 @pytest.fixture
@@ -43,6 +44,14 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Record]:
     return of
 
 
+@pytest.fixture(scope="session")
+def full_record() -> Record:
+    """The committed record of the denoiser benchmark."""
+    results = Path(__file__).resolve().parents[2] / "results"
+    made: Record = json.loads((results / "denoiser-benchmark.json").read_text())
+    return made
+
+
 @pytest.fixture
 def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     go_offline(monkeypatch, tmp_path)
@@ -50,6 +59,7 @@ def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def go_offline(patch: pytest.MonkeyPatch, folder: Path) -> None:
     """Make downloads fail, and no source files of datasets be found."""
+
     def refuse(*arguments: object, **options: object) -> None:
         raise OSError("no network in tests")
 

@@ -27,7 +27,9 @@ def test_a_variant_differs_in_one_thing(context):
     assert everything["network"] == set_plan(here, name)["network"]
     assert changed(here, name, "squared")["network"] == everything["network"]
     assert changed(here, name, "squared")["denoising"] == {"loss": "squared"}
-    assert changed(here, name, "no-average")["training"] == everything["training"] | {"ema_decay": 0.0}
+    assert changed(here, name, "no-average")["training"] == everything["training"] | {
+        "ema_decay": 0.0
+    }
     assert changed(here, name, "edp-gnn")["network"]["kind"] == "edp-gnn"
     assert changed(here, name, "edp-gnn")["training"] == everything["training"]
 

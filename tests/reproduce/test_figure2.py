@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from graphscore.datasets import load_dataset
-from reproduce.experiments.figure2 import EXPERIMENT, _best, auc, layer_aucs, true_communities
 from reproduce.context import Context
+from reproduce.experiments.figure2 import EXPERIMENT, _best, auc, layer_aucs, true_communities
 from reproduce.plots.channels import (
     ChannelPicture,
     ChannelRow,

@@ -8,9 +8,9 @@ import networkx as nx
 import pytest
 
 from graphscore.errors import OutputError
+from graphscore.pretrained import pretrained_folder
 from reproduce.context import Context
 from reproduce.experiments.invalid_reasons import EXPERIMENT, check
-from graphscore.pretrained import pretrained_folder
 
 
 @pytest.fixture
@@ -76,7 +76,9 @@ def test_parts_of_a_model_that_was_shipped_again_are_refused(tmp_path, monkeypat
     wanted = ["tree_samples", "tree_fresh"]
     EXPERIMENT.run_parts(context, wanted)
     # Planar stands in for the other model.
-    monkeypatch.setattr("reproduce.core.pretrained_folder", lambda name: pretrained_folder("planar"))
+    monkeypatch.setattr(
+        "reproduce.core.pretrained_folder", lambda name: pretrained_folder("planar")
+    )
     assert EXPERIMENT.run_parts(context, wanted[1:])
     with pytest.raises(OutputError, match=r"tree_samples.*other settings \(model, sampling\)"):
         EXPERIMENT.run_parts(context, wanted[:1])

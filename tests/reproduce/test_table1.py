@@ -11,7 +11,9 @@ from reproduce.plans import load_plan
 
 def test_every_task_and_network_is_evaluated(record):
     results = record("table1")["results"]
-    assert [(r["task"], r["network"]) for r in results] == [(t, n) for t in TASKS for n in ("edp-gnn", "gin")]
+    assert [(r["task"], r["network"]) for r in results] == [
+        (t, n) for t in TASKS for n in ("edp-gnn", "gin")
+    ]
     for result in results:
         assert len(result["per_seed"]) == 1
         for nodes in ("12", "24", "48"):

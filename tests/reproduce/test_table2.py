@@ -7,11 +7,10 @@ import copy
 import pytest
 
 from graphscore.datasets import load_dataset
+from graphscore.metrics import evaluate
 from reproduce.experiment import find_experiment
 from reproduce.experiments.table2 import NUMBERS
 from reproduce.plans import load_plan
-from graphscore.metrics import evaluate
-
 
 PLAN = load_plan("table2", "full")
 
@@ -69,7 +68,13 @@ def test_published_averages_are_those_of_the_columns():
 def test_the_section_has_everything(record):
     text = find_experiment("table2").markdown(record("table2"))
     assert text.startswith("## Table 2: generation\n")
-    for words in (*PLAN["datasets"], "EDP-GNN, published", "floor: the true generator", "0.623", "unique"):
+    for words in (
+        *PLAN["datasets"],
+        "EDP-GNN, published",
+        "floor: the true generator",
+        "0.623",
+        "unique",
+    ):
         assert words in text
     assert text.count(", target ") == 4
     assert "python -m reproduce table2 --scale tiny --seeds 2" in text

@@ -40,7 +40,13 @@ def test_networks_differ_in_nothing_else():
 def test_the_section_has_both_sets_and_the_published_losses(record):
     text = find_experiment("table3").markdown(record("table3"))
     assert text.startswith("## Table 3: ablation\n")
-    for words in (*PLAN["datasets"], "train loss", "| 140 |", "| 96 |", "comparisons of the published table"):
+    for words in (
+        *PLAN["datasets"],
+        "train loss",
+        "| 140 |",
+        "| 96 |",
+        "comparisons of the published table",
+    ):
         assert words in text
 
 

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from graphscore.graphs import GraphBatch
+from graphscore.networks import EDPGNN, EDPGNNSettings
 from reproduce.context import Context
 from reproduce.experiments.theorem1 import (
     EXPERIMENT,
@@ -17,8 +19,6 @@ from reproduce.experiments.theorem1 import (
     relabellings,
     spreads,
 )
-from graphscore.graphs import GraphBatch
-from graphscore.networks import EDPGNN, EDPGNNSettings
 
 
 class Ordered(torch.nn.Module):

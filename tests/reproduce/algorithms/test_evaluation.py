@@ -1,13 +1,13 @@
-"""Judging: a fixed test set, the same on every call, with honest intervals."""
+"""Evaluation: a fixed test set, the same on every call, with honest intervals."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from reproduce.algorithms.evaluation import TEST_SEED, evaluate, wilson_interval
-from reproduce.algorithms.tasks import TASKS, find_task
 from graphscore.errors import SettingsError
+from reproduce.algorithms.evaluation import TEST_SEED, evaluate
+from reproduce.algorithms.tasks import TASKS, find_task
 
 
 def perfect(problems):
@@ -62,17 +62,6 @@ def test_shares_are_counted_over_the_graphs_they_apply_to():
 def test_a_figure_that_never_applies_has_no_value():
     result = evaluate(perfect, find_task("shortest-path"), probability=0.0, graphs=5)
     assert result["edge_accuracy"] == {"value": None, "graphs": 0}
-
-
-@pytest.mark.parametrize(("share", "count"), [(0.0, 10), (1.0, 10), (0.5, 1), (0.92, 10_000)])
-def test_the_interval_holds_the_probabilities_that_fit(share, count):
-    """Wilson: at each bound, the share is 1.96 standard deviations away."""
-    low, high = wilson_interval(share, count)
-    assert 0 <= low <= share <= high <= 1
-    for bound in (low, high):
-        if 0 < bound < 1:
-            distance = abs(share - bound) / (bound * (1 - bound) / count) ** 0.5
-            assert distance == pytest.approx(1.96, abs=1e-3)
 
 
 @pytest.mark.parametrize("empty", [{"graphs": 0}, {"nodes": 0}])

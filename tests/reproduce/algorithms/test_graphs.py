@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from reproduce.algorithms.graphs import random_edges, random_weights, symmetric, upper_pairs
 from graphscore.errors import SettingsError
+from reproduce.algorithms.graphs import random_edges, random_weights, symmetric, upper_pairs
 
 
 def generator(seed=0):

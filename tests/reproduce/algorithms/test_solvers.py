@@ -9,6 +9,7 @@ import networkx as nx
 import pytest
 import torch
 
+from graphscore.errors import GraphDataError
 from reproduce.algorithms.graphs import random_edges, random_weights
 from reproduce.algorithms.solvers import (
     is_shortest_path,
@@ -17,7 +18,6 @@ from reproduce.algorithms.solvers import (
     random_shortest_path,
     shortest_distances,
 )
-from graphscore.errors import GraphDataError
 
 INF = float("inf")
 CASES = [(1, 0.5), (2, 0.5), (3, 0.5), (5, 0.4), (8, 0.15), (8, 0.5), (12, 0.3), (12, 1.0)]

@@ -8,7 +8,8 @@ import networkx as nx
 import pytest
 import torch
 
-from reproduce.algorithms.run import NETWORKS, network_settings
+from graphscore.errors import SettingsError
+from graphscore.networks import EDPGNN, EDPGNNSettings
 from reproduce.algorithms.evaluation import edge_logits
 from reproduce.algorithms.solvers import random_shortest_path
 from reproduce.algorithms.tasks import (
@@ -18,9 +19,9 @@ from reproduce.algorithms.tasks import (
     find_task,
     is_right,
 )
-from graphscore.errors import SettingsError
-from graphscore.networks import EDPGNN
+from reproduce.plans import load_plan
 
+NETWORKS = load_plan("table1", "full")["networks"]
 PATHS = [name for name in TASKS if name.endswith("shortest-path")]
 
 
@@ -96,12 +97,12 @@ def test_the_marked_pair_is_uniform_among_connected_pairs(name):
 def test_graphs_without_edges_have_an_empty_answer(name, nodes):
     task, problems = find_task(name), draw(name, nodes=nodes, probability=0.0)
     assert not problems.answer.any()
-    figures = task.figures(problems, problems.answer)
-    assert figures["accuracy"].tolist() == [1.0] * 100
-    assert figures["edge_accuracy"].isnan().all()
+    metrics = task.metrics(problems, problems.answer)
+    assert metrics["accuracy"].tolist() == [1.0] * 100
+    assert metrics["edge_accuracy"].isnan().all()
     if isinstance(problems, PathProblems):
         assert torch.equal(problems.source, problems.target)
-        assert figures["accuracy_any_path"].tolist() == [1.0] * 100
+        assert metrics["accuracy_any_path"].tolist() == [1.0] * 100
         assert problems.paths.tolist() == [1.0] * 100
 
 
@@ -124,21 +125,21 @@ def test_a_slice_holds_the_same_problems():
 @pytest.mark.parametrize("name", TASKS)
 def test_one_wrong_edge_is_a_wrong_graph_and_other_places_do_not_count(name):
     task, problems = find_task(name), draw(name)
-    figures = task.figures(problems, problems.answer | ~problems.edges)
-    assert figures["accuracy"].tolist() == [1.0] * 100
-    assert next(iter(figures)) == "accuracy"
+    metrics = task.metrics(problems, problems.answer | ~problems.edges)
+    assert metrics["accuracy"].tolist() == [1.0] * 100
+    assert next(iter(metrics)) == "accuracy"
     wrong = problems.answer.clone()
     graph, i, j = problems.edges.nonzero()[0].tolist()
     wrong[graph, i, j] = wrong[graph, j, i] = ~wrong[graph, i, j]
-    figures = task.figures(problems, wrong)
-    assert figures["accuracy"].sum() == 99
-    assert figures["accuracy"][graph] == 0
+    metrics = task.metrics(problems, wrong)
+    assert metrics["accuracy"].sum() == 99
+    assert metrics["accuracy"][graph] == 0
     edges = problems.edges[graph].sum().item()
-    assert figures["edge_accuracy"][graph].item() == pytest.approx(1 - 2 / edges)
-    assert torch.equal(is_right(problems, wrong).double(), figures["accuracy"])
+    assert metrics["edge_accuracy"][graph].item() == pytest.approx(1 - 2 / edges)
+    assert torch.equal(is_right(problems, wrong).double(), metrics["accuracy"])
 
 
-def test_figures_of_unweighted_paths_know_ties():
+def test_metrics_of_unweighted_paths_know_ties():
     """Another draw of the same tie is right for any path, and right as often as chance says."""
     task = ShortestPath(weighted=False)
     problems = draw("shortest-path", count=3000)
@@ -146,27 +147,27 @@ def test_figures_of_unweighted_paths_know_ties():
         problems.lengths, problems.distances, problems.source, problems.target,
         generator=generator(9),
     )  # fmt: skip
-    figures = task.figures(problems, other)
-    assert figures["accuracy_any_path"].tolist() == [1.0] * 3000
-    nothing = task.figures(problems, other & False)
+    metrics = task.metrics(problems, other)
+    assert metrics["accuracy_any_path"].tolist() == [1.0] * 3000
+    nothing = task.metrics(problems, other & False)
     assert nothing["accuracy_any_path"].tolist() == [0.0] * 3000
-    elsewhere = task.figures(problems, other | ~problems.edges)
+    elsewhere = task.metrics(problems, other | ~problems.edges)
     assert elsewhere["accuracy_any_path"].tolist() == [1.0] * 3000
-    best = figures["best_possible"].mean().item()
+    best = metrics["best_possible"].mean().item()
     assert 0.78 < best < 0.86
-    assert figures["accuracy"].mean().item() == pytest.approx(best, abs=5 * 0.4 / 3000**0.5)
-    unique = figures["unique_answer"] == 1
-    assert figures["accuracy"][unique].min() == 1
-    assert 0.3 < figures["accuracy"][~unique].mean() < 0.5
-    apart = ~figures["accuracy_apart"].isnan()
+    assert metrics["accuracy"].mean().item() == pytest.approx(best, abs=5 * 0.4 / 3000**0.5)
+    unique = metrics["unique_answer"] == 1
+    assert metrics["accuracy"][unique].min() == 1
+    assert 0.3 < metrics["accuracy"][~unique].mean() < 0.5
+    apart = ~metrics["accuracy_apart"].isnan()
     assert torch.equal(apart, problems.distances[range(3000), problems.source, problems.target] > 1)
 
 
 def test_weighted_paths_have_no_ties():
-    figures = ShortestPath(weighted=True).figures(
+    metrics = ShortestPath(weighted=True).metrics(
         problems := draw("weighted-shortest-path", count=2000), problems.answer
     )
-    assert figures["unique_answer"].min() == figures["best_possible"].min() == 1
+    assert metrics["unique_answer"].min() == metrics["best_possible"].min() == 1
 
 
 @pytest.mark.parametrize("network", NETWORKS)
@@ -175,7 +176,8 @@ def test_a_network_follows_a_permutation_of_the_problem(name, network):
     """Logits of permuted problems are the permuted logits: the pipeline knows no node order."""
     task, problems = find_task(name), draw(name, count=8)
     narrow = {"channels": (2, 3), "features": 4, "edge_width": 5}
-    settings = network_settings(network, task, **narrow)
+    chosen = {**narrow, **NETWORKS[network]["settings"]}
+    settings = EDPGNNSettings(**chosen, edge_norm="batch", node_feat_dim=task.node_feat_dim)
     net = EDPGNN(settings, (1.0,), generator=generator()).double()
     order = torch.randperm(12, generator=generator(1))
     logits = edge_logits(net, problems.adj.double(), problems.node_feat.double())
@@ -191,4 +193,4 @@ def test_unknown_tasks_and_foreign_problems_are_refused():
         find_task("longest-path")
     tree = draw("maximum-spanning-tree")
     with pytest.raises(TypeError, match=r"ShortestPath\.draw"):
-        ShortestPath(weighted=True).figures(tree, tree.answer)
+        ShortestPath(weighted=True).metrics(tree, tree.answer)
