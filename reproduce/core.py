@@ -86,7 +86,7 @@ def training_log(run: Path) -> Record:
 
 
 def model_identity(name: str) -> Record:
-    """What tells versions of a pretrained model apart: digest of its weights, and its sampler."""
+    """What identifies a version of a pretrained model: digest of its weights, and its sampler."""
     document = read_document(pretrained_folder(name))
     return {"model": document["tensors"]["sha256"], "sampling": document["settings"]["sampling"]}
 

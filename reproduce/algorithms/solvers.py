@@ -132,7 +132,7 @@ def random_shortest_path(
 def is_shortest_path(
     chosen: Tensor, lengths: Tensor, distances: Tensor, source: Tensor, target: Tensor
 ) -> Tensor:
-    """Tell whether the chosen edges are exactly the edges of some shortest path, (B,) bool.
+    """Return whether the chosen edges are exactly the edges of some shortest path, (B,) bool.
 
     Edges that connect both ends contain a path between them; if all of them together are as long as
     the distance, they are that path and it is a shortest one.

@@ -67,7 +67,7 @@ class PathProblems(Problems):
 
 
 def is_right(problems: Problems, predicted: Tensor) -> Tensor:
-    """Tell for which graphs every edge is classified as in the answer, (B,) bool.
+    """Return for which graphs every edge is classified as in the answer, (B,) bool.
 
     >>> yes = torch.ones(1, 2, 2, dtype=torch.bool)
     >>> problems = Problems(yes, yes.float(), torch.zeros(1, 2, 0), yes)
@@ -92,7 +92,7 @@ class Task(Protocol):
 
     @property
     def node_feat_dim(self) -> int:
-        """F, the number of node features that tell a problem."""
+        """F, the number of node features that describe a problem."""
 
     def draw(
         self,

@@ -73,7 +73,7 @@ class Evaluator:
         record: Record = {
             "mmd": result.to_dict(),
             "floor": floor.to_dict(),
-            "ratio": ratio_to_floor(result, floor).to_dict(),
+            "ratio": ratio_to_floor(result, floor),
         }
         if check is not None:
             record["vun"] = vun(graphs, train, check).to_dict()

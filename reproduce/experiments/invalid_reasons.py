@@ -86,7 +86,7 @@ def check(dataset: str, graphs: Sequence[nx.Graph[Any]]) -> Record:
     """Count valid graphs, and of the others the first reason why they are not valid."""
     validity = validity_of(dataset)
     assert validity is not None
-    reasons = Counter(validity.fault(graph) for graph in graphs)
+    reasons = Counter(validity.invalid_reason(graph) for graph in graphs)
     valid = reasons.pop(None, 0)
     low, high = wilson_interval(valid, len(graphs))
     record: Record = {

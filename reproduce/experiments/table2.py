@@ -99,7 +99,8 @@ def _sets(samples: Sequence[nx.Graph[Any]], size: int) -> list[Sequence[nx.Graph
 
 
 def _numbers(result: EvaluationResult) -> Record:
-    return {name: getattr(result, name) for name in (*NUMBERS, "sample_count")}
+    values = result.to_dict()
+    return {name: values[name] for name in (*NUMBERS, "sample_count")}
 
 
 def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:

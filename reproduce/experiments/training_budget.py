@@ -55,7 +55,7 @@ def compute(context: Context, key: str) -> Record:
         "parameters": parameter_count(generator),
         "loss": last["summed"],
         "training_seconds": last["seconds"],
-        **{number: getattr(result, number) for number in NUMBERS},
+        **{number: result.to_dict()[number] for number in NUMBERS},
     }
 
 

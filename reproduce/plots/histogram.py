@@ -31,7 +31,7 @@ def draw_shares(
     figure = new_figure(7.2, 3.4, layout="constrained")
     axis = figure.subplots()
     met = [number for of_set in shares.values() for number in of_set]
-    # Single numbers far outside would leave little room for the others.
+    # Single numbers far outside would leave little space for the others.
     first, last = max(min(met), limits[0] - 6), min(max(met), limits[1] + 6)
     numbers = range(first - 1, last + 2)
     for index, (name, of_set) in enumerate(shares.items()):

@@ -18,7 +18,7 @@ from graphscore.plots.graphs import check_picture, communities, draw_graph, layo
 
 @dataclass(frozen=True)
 class Stage:
-    """A moment of a trajectory.
+    """One state of a trajectory.
 
     Attributes:
         name: what stands above it.

@@ -364,7 +364,7 @@ def test_evaluation_tells_what_is_wrong_with_invalid_samples(place, call):
     assert "not valid: with a cycle (2 of 4)" in shown.out
     assert "not valid: not connected (1 of 4)" in shown.out
     record = json.loads(call("evaluate", *options, "--json").out)
-    assert record["vun"]["faults"] == {"with a cycle": 2, "not connected": 1}
+    assert record["vun"]["invalid_reasons"] == {"with a cycle": 2, "not connected": 1}
     wrong = call("evaluate", *options[:-1], "forest")
     assert wrong.code == 2
-    assert "no rule for valid graphs of that name" in wrong.err
+    assert "no validity check of that name" in wrong.err

@@ -10,7 +10,7 @@ from graphscore.datasets import load_dataset
 
 
 def shape(graph: nx.Graph) -> tuple[int, int]:
-    """Rows and columns, told by the step between neighbours of consecutive nodes."""
+    """Rows and columns, from the largest difference between joined nodes."""
     columns = max(abs(a - b) for a, b in graph.edges)
     return len(graph) // columns, columns
 

@@ -1,4 +1,4 @@
-"""Every dataset: names, splits, sizes, determinism, and no trace in the global random state."""
+"""Every dataset: names, splits, sizes, determinism, and an untouched global random state."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FIXED = [name for name in OFFLINE if name not in SEEDED]
 
 @cache
 def standard(name: str) -> Dataset:
-    """A dataset that no test changes; some take a moment to make."""
+    """A dataset that no test changes, loaded once."""
     return load_dataset(name)
 
 
@@ -194,7 +194,7 @@ def test_info_reports_the_actual_count() -> None:
 
 
 def test_import_is_light() -> None:
-    # The front door may bring torch in by itself; this room must not add it.
+    # graphscore itself may import torch; graphscore.datasets must not.
     code = (
         "import sys, graphscore; before = set(sys.modules); import graphscore.datasets as d; "
         "d.list_datasets(); print('torch' in set(sys.modules) - before)"

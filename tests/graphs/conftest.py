@@ -1,7 +1,9 @@
-"""Graphs that every test of this room may use."""
+"""Graphs and files that the tests of graphs share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -21,3 +23,23 @@ def assorted() -> list[nx.Graph[Any]]:
         nx.gnp_random_graph(70, 0.1, seed=1),
         nx.path_graph(63),
     ]
+
+
+TU = {
+    "A": "1, 2\n2, 1\n4, 3\n3, 4\n",
+    "graph_indicator": "1\n1\n2\n2\n2\n",
+    "node_labels": "0\n1\n0\n1\n2\n",
+    "node_attributes": "0.5, 1\n1, 1\n1, 1\n1, 1\n2, 1\n",
+}
+
+
+@pytest.fixture
+def write_tu() -> Callable[..., None]:
+    """Return a function that writes the files of a TU folder, with changes or without (None)."""
+
+    def write(folder: Path, **changes: str | None) -> None:
+        for part, text in {**TU, **changes}.items():
+            if text is not None:
+                (folder / f"TOY_{part}.txt").write_text(text)
+
+    return write

@@ -1,10 +1,10 @@
-"""Every file format: there and back, refusals with file and line, writing as a whole."""
+"""Every file format: round trips, errors with file and line, atomic writes."""
 
 from __future__ import annotations
 
 import errno
-import gzip
 import os
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -12,6 +12,7 @@ import pytest
 
 from graphscore.errors import GraphDataError, OutputError
 from graphscore.graphs import GraphBatch, Repairs, prepare_graphs, read_graphs, write_graphs
+from graphscore.graphs.formats import FORMATS
 
 NAMES = [
     ("many.g6", None),
@@ -37,6 +38,15 @@ def edge_sets(graphs):
     return [(list(g), {frozenset(edge) for edge in g.edges}) for g in graphs]
 
 
+def test_every_format_has_a_round_trip():
+    by_suffix = {suffix: name for name, form in FORMATS.items() for suffix in form.suffixes}
+    assert len(by_suffix) == sum(len(form.suffixes) for form in FORMATS.values())
+    tested = {
+        form or by_suffix[Path(name.lower().removesuffix(".gz")).suffix] for name, form in NAMES
+    }
+    assert tested == set(FORMATS)
+
+
 @pytest.mark.parametrize(("name", "form"), NAMES)
 def test_round_trip(tmp_path, assorted, name, form):
     write_graphs(tmp_path / name, assorted, format=form)
@@ -49,7 +59,7 @@ def test_round_trip(tmp_path, assorted, name, form):
 @pytest.mark.parametrize("form", ["graphml", "gml", "edgelist", "tu"])
 def test_the_format_of_a_folder_is_recognised(tmp_path, assorted, form):
     write_graphs(tmp_path / "set", assorted, format=form)
-    (tmp_path / "set" / "notes.md").write_text("left alone")
+    (tmp_path / "set" / "notes.md").write_text("ignored")
     assert edge_sets(read_graphs(str(tmp_path / "set"))) == edge_sets(assorted)
 
 
@@ -67,7 +77,7 @@ def test_the_same_graphs_give_the_same_bytes(tmp_path, assorted):
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
 
 
-def test_features_and_labels_survive_where_the_format_holds_them(tmp_path):
+def test_features_and_labels_are_kept_where_the_format_has_them(tmp_path):
     graph = nx.path_graph(3)
     for node in graph:
         graph.nodes[node].update(x=[node / 3, -1e-9], label=node + 4, colour=f"<é&{node}>")
@@ -143,104 +153,7 @@ def test_foreign_gml_and_graphml(tmp_path):
     assert list(read_graphs(tmp_path / "g.graphml")[0].edges) == [(0, 1)]
 
 
-XML = '<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">{}</graphml>'
-GRAPH = '<graph edgedefault="undirected"><node id="0"/>{}</graph>'
-BOMB = '<!DOCTYPE a [<!ENTITY b "bbbb">]><graphml>&b;</graphml>'
-
-MALFORMED = [
-    ("g.g6", b"", ["g.g6", "empty"]),
-    ("g.g6", b"\n \n", ["g.g6", "empty"]),
-    ("g.g6", b">>graph6<<\n", ["g.g6", "no graphs"]),
-    ("g.g6", b"Bw\n\nD\n", ["g.g6 line 3", "5 nodes need 2 characters", "truncated"]),
-    ("g.g6", b"Bww\n", ["g.g6 line 1", "too long"]),
-    ("g.g6", b"Bw\n~?\n", ["g.g6 line 2", "truncated"]),
-    ("g.g6", b"Bw\nB\xff\n", ["g.g6 line 2", r"b'\xff' at position 2", "'?' to '~'"]),
-    ("g.g6", b"Bw\n?\n", ["g.g6 line 2", "no nodes"]),
-    ("g.g6", b"&AO\n", ["g.g6 line 1", "digraph6"]),
-    ("g.g6", b"~~~~~~~~\n", ["g.g6 line 1", "declares 68719476735 nodes"]),
-    ("g.s6", b":~~~~~~~~\n", ["g.s6 line 1", "declares 68719476735 nodes"]),
-    ("g.s6", b":\n", ["g.s6 line 1", "truncated"]),
-    ("g.s6", b";A\n", ["g.s6 line 1", "incremental"]),
-    ("g.s6", nx.to_sparse6_bytes(nx.Graph([(0, 0), (0, 1)])), ["self-loop", "--drop-self-loops"]),
-    ("g.s6", nx.to_sparse6_bytes(nx.MultiGraph([(0, 1), (0, 1)])), ["line 1", "parallel"]),
-    ("g.g6.gz", b"Bw\n", ["g.g6.gz", "gzip"]),
-    ("g.g6.gz", gzip.compress(b"Bw\n" * 9, mtime=0)[:-9], ["g.g6.gz", "gzip"]),
-    ("g.edges", b"0 1\n1 2 3 4\n", ["g.edges line 2", "4 columns"]),
-    ("g.edges", b"0 1 x\n", ["g.edges line 1", "'x' where a weight"]),
-    ("g.edges", b"0 1 0.5\n", ["g.edges line 1", "non-binary weight 0.5"]),
-    ("g.edges", b"0 1 nan\n", ["g.edges line 1", "NaN"]),
-    ("g.edges", b"0 1\n2 3\n0 1\n", ["g.edges line 3", "parallel", "line 1"]),
-    ("g.edges", b"0 1\n1 0\n1 2\n", ["g.edges: directed", "1 -> 2", "--undirected"]),
-    ("g.edges", b"0 1\n1 1\n", ["g.edges: 1 self-loop", "--drop-self-loops"]),
-    ("g.edges", b"# nodes: 2\n0 1\n1 2\n", ["g.edges line 3", "node 2", "nodes: 2"]),
-    ("g.edges", b"# nodes: 99999999999\n", ["g.edges line 1", "declares 99999999999"]),
-    ("g.edges", b"0 1\n\xff 2\n", ["g.edges line 2", "0xff", "UTF-8"]),
-    ("g.edges", b"# nothing\n", ["g.edges", "no nodes"]),
-    ("g.graphml", b"<graphml>\n<graph", ["g.graphml line 2", "XML"]),
-    ("g.graphml", b"no xml", ["g.graphml line 1", "XML"]),
-    ("g.graphml", BOMB.encode(), ["g.graphml", "DOCTYPE"]),
-    ("g.graphml", BOMB.encode("utf-16"), ["g.graphml", "DOCTYPE"]),
-    ("g.graphml", XML.format("").encode(), ["g.graphml", "0 <graph> elements"]),
-    ("g.graphml", XML.format(GRAPH.format("") * 2).encode(), ["2 <graph> elements", "folder"]),
-    (
-        "g.graphml",
-        XML.format(GRAPH.format('<edge source="0" target="9"/>')).encode(),
-        ["g.graphml", "1 <node> elements but 2"],
-    ),
-    ("g.graphml", XML.format(GRAPH.format("<hyperedge/>")).encode(), ["not valid GraphML"]),
-    (
-        "g.graphml",
-        "\n".join(nx.generate_graphml(nx.DiGraph([(0, 1)]))).encode(),
-        ["g.graphml: directed", "--undirected", "Repairs(undirected=True)"],
-    ),
-    ("g.gml", b"graph [ node [ id 0 ]", ["g.gml", "not valid GML"]),
-    ("g.gml", b"graph [ edge [ source 0 target 1 ] ]", ["g.gml", "not valid GML"]),
-    ("g.gml", b"graph [" * 5000, ["g.gml", "not valid GML"]),
-    ("g.gml", "\n".join(nx.generate_gml(nx.DiGraph([(0, 1)]))).encode(), ["directed"]),
-    ("g.npz", b"PK\x03\x04 not really", ["g.npz", "not a readable .npz"]),
-]
-
-
-@pytest.mark.parametrize(("name", "data", "words"), MALFORMED)
-def test_malformed_files(tmp_path, name, data, words):
-    (tmp_path / name).write_bytes(data)
-    with pytest.raises(GraphDataError) as caught:
-        read_graphs(tmp_path / name)
-    for word in words:
-        assert word in str(caught.value)
-
-
 PATH = np.array([[[0, 1, 0], [1, 0, 0], [0, 0, 0]]])
-
-
-@pytest.mark.parametrize(
-    ("arrays", "words"),
-    [
-        ({"graphs": PATH}, ["found the arrays graphs", "adj (B,N,N)"]),
-        ({}, ["(none)"]),
-        ({"adj": PATH, "sizes": np.array([2]), "node_mask": np.ones((1, 3))}, ["found the arrays"]),
-        ({"adj": PATH[0]}, ["adj of type int64 and shape (3, 3)"]),
-        ({"adj": PATH.astype(str)}, ["adj of type <U"]),
-        ({"adj": PATH.astype(object)}, ["Python objects"]),
-        ({"adj": PATH, "sizes": np.array([4])}, ["room for 0 to 3"]),
-        ({"adj": PATH, "sizes": np.array([-1])}, ["room for 0 to 3"]),
-        ({"adj": PATH, "sizes": np.array([2.0])}, ["integers of shape (1,)"]),
-        ({"adj": PATH, "sizes": np.array([1])}, ["graph 1: an edge at a node"]),
-        ({"adj": PATH, "node_mask": np.ones((1, 2), bool)}, ["node_mask of type bool"]),
-        ({"adj": PATH, "node_mask": np.full((1, 3), 2)}, ["node_mask of type int64"]),
-        ({"adj": PATH, "node_feat": np.ones((1, 2, 2))}, ["node_feat", "(1, 2, 2)"]),
-        ({"adj": PATH * 0.5}, ["s.npz, graph 1: non-binary weight 0.5"]),
-        ({"adj": PATH * np.nan}, ["NaN"]),
-        ({"adj": np.triu(PATH[0])[None]}, ["asymmetric", "--undirected"]),
-        ({"adj": PATH[:0]}, ["no graphs"]),
-    ],
-)
-def test_refused_stacks(tmp_path, arrays, words):
-    np.savez(tmp_path / "s.npz", **arrays)
-    with pytest.raises(GraphDataError) as caught:
-        read_graphs(tmp_path / "s.npz")
-    for word in words:
-        assert word in str(caught.value)
 
 
 def test_stacks_without_mask_with_sizes_and_with_mask(tmp_path):
@@ -254,21 +167,7 @@ def test_stacks_without_mask_with_sizes_and_with_mask(tmp_path):
         read_graphs(tmp_path / "plain.npy", format="npz")
 
 
-TU = {
-    "A": "1, 2\n2, 1\n4, 3\n3, 4\n",
-    "graph_indicator": "1\n1\n2\n2\n2\n",
-    "node_labels": "0\n1\n0\n1\n2\n",
-    "node_attributes": "0.5, 1\n1, 1\n1, 1\n1, 1\n2, 1\n",
-}
-
-
-def write_tu(folder, **changes):
-    for part, text in {**TU, **changes}.items():
-        if text is not None:
-            (folder / f"TOY_{part}.txt").write_text(text)
-
-
-def test_tu_folder(tmp_path):
+def test_tu_folder(tmp_path, write_tu):
     write_tu(tmp_path)
     first, second = read_graphs(tmp_path)
     assert (len(first), list(first.edges), len(second), list(second.edges)) == (
@@ -280,43 +179,14 @@ def test_tu_folder(tmp_path):
     assert second.nodes[2] == {"label": 2, "x": [2.0, 1.0]}
 
 
-def test_tu_nodes_may_come_in_any_order(tmp_path):
+def test_tu_nodes_may_come_in_any_order(tmp_path, write_tu):
     write_tu(tmp_path, A="1, 3\n3, 1\n", graph_indicator="2\n1\n2\n1\n1\n")
     first, second = read_graphs(tmp_path)
     assert (len(first), list(first.edges), len(second), list(second.edges)) == (3, [], 2, [(0, 1)])
     assert [label for _, label in first.nodes(data="label")] == [1, 1, 2]
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"A": "1, 2\n"}, ["graph 1: directed", "0 -> 1", "--undirected"]),
-        ({"A": "1, 2\n2, 1\n1, 2\n2, 1\n"}, ["graph 1: parallel edges"]),
-        ({"A": "1, 1\n"}, ["graph 1: 1 self-loop"]),
-        ({"A": "1, 2\n2, one\n"}, ["TOY_A.txt line 2", "'2, one'"]),
-        ({"A": "1, 2\n2\n"}, ["TOY_A.txt line 2", "1 numbers, but 2"]),
-        ({"A": "1, 9\n9, 1\n"}, ["TOY_A.txt line 1", "nodes 1 to 5"]),
-        ({"A": "1, 3\n3, 1\n"}, ["node 1 of graph 1 to node 3 of graph 2"]),
-        ({"A": f"1, {10**30}\n"}, ["TOY_A.txt line 1"]),
-        ({"graph_indicator": "1\n1\n3\n3\n3\n"}, ["graph 2: no nodes"]),
-        ({"graph_indicator": "0\n0\n1\n1\n1\n"}, ["numbers graphs 0 to 1"]),
-        ({"graph_indicator": "1\n1\n99\n99\n99\n"}, ["numbers graphs 1 to 99"]),
-        ({"graph_indicator": "", "A": ""}, ["TOY_node_labels.txt has 5 lines", "0 nodes"]),
-        ({"node_labels": "0\n"}, ["TOY_node_labels.txt has 1 lines", "5 nodes"]),
-        ({"node_attributes": "0\n" * 6}, ["TOY_node_attributes.txt has 6 lines"]),
-        ({"graph_indicator": None}, ["TOY_A.txt", "_graph_indicator.txt", "missing"]),
-        ({"A": None}, ["TOY_graph_indicator.txt", "missing"]),
-    ],
-)
-def test_inconsistent_tu_folders(tmp_path, changes, words):
-    write_tu(tmp_path, **changes)
-    with pytest.raises(GraphDataError) as caught:
-        read_graphs(tmp_path)
-    for word in words:
-        assert word in str(caught.value)
-
-
-def test_repairs_reach_every_format(tmp_path):
+def test_repairs_reach_every_format(tmp_path, write_tu):
     loop = nx.to_sparse6_bytes(nx.Graph([(0, 0), (0, 1)]))
     (tmp_path / "g.s6").write_bytes(loop + b":An\n")
     result = read_graphs(tmp_path / "g.s6", repairs=Repairs(drop_self_loops=True))
@@ -353,9 +223,9 @@ def test_paths_and_formats_that_cannot_be_read(tmp_path):
     (tmp_path / "g.foo").write_bytes(b"Bw\n")
     (tmp_path / "g.npz.gz").write_bytes(b"")
     refused("no such file", tmp_path / "missing.g6")
-    refused(r"cannot tell.*\.g6.*\.graphml.*--format", tmp_path / "g.foo")
+    refused(r"does not follow.*\.g6.*\.graphml.*--format", tmp_path / "g.foo")
     refused("unknown format 'graph7'.*graph6", tmp_path / "g.foo", format="graph7")
-    refused("TU format is a folder", tmp_path / "g.foo", format="tu")
+    refused("tu format is a folder", tmp_path / "g.foo", format="tu")
     refused("compressed already", tmp_path / "g.npz.gz")
     refused("no graph files", tmp_path)
     refused("no gml files", tmp_path, format="gml")
@@ -379,7 +249,7 @@ def test_targets_that_cannot_be_written(tmp_path):
     (tmp_path / "file.gml").write_text("keep")
     (tmp_path / "empty").mkdir()
     (tmp_path / "dir.g6").mkdir()
-    refused("cannot tell the format", tmp_path / "out")
+    refused("does not follow from the name", tmp_path / "out")
     refused("unknown format", tmp_path / "out", format="x")
     refused("not empty", tmp_path / "full", format="gml")
     refused("not empty", tmp_path / "full", format="tu")
@@ -410,7 +280,7 @@ def test_a_failing_write_changes_nothing(tmp_path, monkeypatch, name, form, call
     assert (tmp_path / "g.g6").read_bytes() == before
 
 
-def test_an_interrupted_write_leaves_no_traces(tmp_path, monkeypatch):
+def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
@@ -428,7 +298,7 @@ def test_links_are_written_through(tmp_path):
     assert (tmp_path / "real.g6").read_bytes() == b"A_\n"
 
 
-def test_attributes_that_a_format_cannot_hold(tmp_path):
+def test_attributes_that_a_format_cannot_store(tmp_path):
     graph = nx.path_graph(2)
     graph.nodes[0]["note"] = "bell \x07"
     with pytest.raises(GraphDataError, match="GraphML cannot"):
@@ -440,12 +310,12 @@ def test_attributes_that_a_format_cannot_hold(tmp_path):
     with pytest.raises(GraphDataError, match="node 1: no attribute 'x'"):
         write_graphs(tmp_path / "g.npz", [graph])
     graph.nodes[0]["x"] = "text"
-    with pytest.raises(GraphDataError, match="no vector"):
+    with pytest.raises(GraphDataError, match="not a vector"):
         write_graphs(tmp_path / "set", [graph], format="tu")
     assert os.listdir(tmp_path) == []
 
 
-def test_a_thousand_graphs_survive(tmp_path):
+def test_round_trip_of_a_thousand_graphs(tmp_path):
     batch = [nx.gnp_random_graph(8, 0.4, seed=k) for k in range(20)] * 50
     write_graphs(tmp_path / "g.g6", batch)
     assert edge_sets(read_graphs(tmp_path / "g.g6")) == edge_sets(prepare_graphs(batch))

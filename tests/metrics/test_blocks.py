@@ -58,7 +58,7 @@ def test_description_length_counts_possibilities(size, density, seed, data):
 )
 def test_no_partition_is_shorter(graph):
     found = description_length(graph, find_blocks(graph))
-    # Three blocks are enough to be wrong in; the first node may be said to be in block 0.
+    # All partitions into up to three blocks; the first node can always be in block 0.
     others = itertools.product(range(3), repeat=len(graph) - 1)
     assert found <= min(description_length(graph, (0, *rest)) for rest in others) + 1e-9
 

@@ -16,7 +16,6 @@ from graphscore.metrics import (
     orbit_counts,
     spectrum_histograms,
 )
-from graphscore.metrics.descriptors import union_clustering_histograms
 from graphscore.metrics.disjoint_union import GraphUnion
 
 
@@ -46,9 +45,9 @@ def test_every_possible_coefficient_falls_into_the_bin_of_numpy(degree):
     """Coefficients such as 0.29 or 0.57 sit on the edge of a bin; all fractions are tried."""
     union = GraphUnion.of([nx.star_graph(degree)])
     for triangles in range(degree * (degree - 1) // 2 + 1):
-        counts = np.zeros(degree + 1, dtype=np.int64)
-        counts[0] = triangles
-        row = union_clustering_histograms(union, counts)[0]
+        orbits = np.zeros((degree + 1, 15), dtype=np.int64)
+        orbits[0, 3] = triangles
+        row = clustering_histograms(union, orbits)[0]
         values = [2 * triangles / (degree * (degree - 1))] + [0.0] * degree
         assert row.tolist() == np.histogram(values, bins=100, range=(0.0, 1.0))[0].tolist()
 
@@ -66,13 +65,13 @@ def test_spectra_equal_those_of_networkx(random_graphs):
 
 
 def test_known_spectra():
-    complete, cycle, star, lonely = laplacian_spectra(
+    complete, cycle, star, single = laplacian_spectra(
         [nx.complete_graph(6), nx.cycle_graph(5), nx.star_graph(4), nx.empty_graph(1)]
     )
     np.testing.assert_allclose(complete, [0] + [6 / 5] * 5, atol=1e-12)
     np.testing.assert_allclose(cycle, np.sort(1 - np.cos(2 * np.pi * np.arange(5) / 5)), atol=1e-12)
     np.testing.assert_allclose(star, [0, 1, 1, 1, 2], atol=1e-12)
-    assert lonely.tolist() == [0.0]
+    assert single.tolist() == [0.0]
 
 
 def test_both_ends_of_a_bipartite_spectrum_are_counted():

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from graphscore.datasets import load_dataset
 from graphscore.errors import GraphDataError, SettingsError
-from graphscore.metrics import EvaluationResult, evaluate, orbit_counts
+from graphscore.metrics import DESCRIPTORS, EvaluationResult, evaluate, orbit_counts
 
 MEASURES = ("degree", "clustering", "orbit")
+ALL = tuple(DESCRIPTORS)
 KERNELS = st.sampled_from(["gaussian-emd", "gaussian-tv"])
 
 
@@ -55,14 +56,14 @@ def tv_by_loops(samples, reference):
         values = np.linalg.eigvalsh(nx.normalized_laplacian_matrix(graph).toarray()).clip(0, 2)
         return share(np.histogram(values, bins=200, range=(-1e-5, 2))[0])
 
-    descriptions = {
+    descriptors = {
         "degree": (lambda graph: share(nx.degree_histogram(graph)), 1.0),
         "clustering": (clustering, 0.1),
         "orbit": (lambda graph: orbit_counts([graph])[0].mean(0), 30.0),
         "spectrum": (spectrum, 1.0),
     }
     found = {}
-    for name, (describe, sigma) in descriptions.items():
+    for name, (describe, sigma) in descriptors.items():
         x, y = [describe(graph) for graph in samples], [describe(graph) for graph in reference]
         found[name] = (
             mean_kernel(x, x, sigma) + mean_kernel(y, y, sigma) - 2 * mean_kernel(x, y, sigma)
@@ -77,8 +78,7 @@ def test_golden_values(golden, pair, drop_isolated):
     expected = json.loads((golden / "expected.json").read_text())[pair]
     one, other = (nx.read_graph6(golden / f"{name}.g6") for name in pair.split(" vs "))
     result = evaluate(one, other, drop_isolated=drop_isolated)
-    for name in MEASURES:
-        assert getattr(result, name) == pytest.approx(expected[name], rel=0, abs=1e-9)
+    assert result.distances == pytest.approx(expected, rel=0, abs=1e-9)
     assert result.average == pytest.approx(np.mean(list(expected.values())), abs=1e-9)
 
 
@@ -91,7 +91,7 @@ def test_names_and_order_of_nodes_and_graphs_do_not_matter(samples, reference, s
         for graph in samples
     ]
     shuffled = [renamed[index] for index in rng.permutation(len(renamed))]
-    settings = {"training": reference, "drop_isolated": drop, "kernel": kernel, "spectrum": True}
+    settings = {"training": reference, "drop_isolated": drop, "kernel": kernel, "descriptors": ALL}
     one = evaluate(samples, reference, **settings)
     other = evaluate(shuffled, reference, **settings)
     assert measures(other) == pytest.approx(measures(one), abs=1e-12)
@@ -102,9 +102,9 @@ def test_names_and_order_of_nodes_and_graphs_do_not_matter(samples, reference, s
 @settings(max_examples=40, deadline=None)
 @given(graph_lists(), graph_lists(), KERNELS)
 def test_zero_against_itself_and_symmetric(one, other, kernel):
-    assert measures(evaluate(one, one, kernel=kernel, spectrum=True)) == [0.0] * 4
-    forth = evaluate(one, other, kernel=kernel, spectrum=True)
-    back = evaluate(other, one, kernel=kernel, spectrum=True)
+    assert measures(evaluate(one, one, kernel=kernel, descriptors=ALL)) == [0.0] * 4
+    forth = evaluate(one, other, kernel=kernel, descriptors=ALL)
+    back = evaluate(other, one, kernel=kernel, descriptors=ALL)
     assert measures(forth) == pytest.approx(measures(back), abs=1e-12)
     assert all(np.isfinite(measures(forth)))
 
@@ -118,43 +118,76 @@ def test_tv_equals_loops_over_pairs(random_graphs):
     assert result.distances == pytest.approx(tv_by_loops(samples, reference), abs=1e-12)
     assert not result.drop_isolated  # the tables of this kernel keep them
     assert result.average == pytest.approx(np.mean(list(result.distances.values())))
-    assert result.kernel.startswith("gaussian-tv (degree sigma 1; clustering 100 bins")
 
 
 def test_spectrum_by_earth_movers_distance_in_bins():
     """Eigenvalues of K2 are 0 and 2, of K3 0, 1.5 and 1.5: the distance by bins is known."""
-    result = evaluate([nx.complete_graph(2)], [nx.complete_graph(3)], spectrum=True)
+    result = evaluate([nx.complete_graph(2)], [nx.complete_graph(3)], descriptors=["spectrum"])
     width = (2 + 1e-5) / 200
     middle = int((1.5 + 1e-5) / width)
     # Cumulative sums differ by 1/6 up to the bin of 1.5 and by 1/2 from there to the last.
     distance = (middle * (1 / 6)) + (199 - middle) * (1 / 2)
-    assert result.spectrum == pytest.approx(2 - 2 * np.exp(-(distance**2) / 2), abs=1e-9)
+    assert result.distances["spectrum"] == pytest.approx(
+        2 - 2 * np.exp(-(distance**2) / 2), abs=1e-9
+    )
 
 
 def test_defaults_follow_the_tables_of_the_kernel(random_graphs):
     graphs = random_graphs(3, 4, 8)
     plain = evaluate(graphs, graphs)
-    assert (plain.drop_isolated, plain.spectrum) == (True, None)
-    assert "spectrum" not in plain.to_dict()
+    assert plain.drop_isolated
+    assert tuple(plain.distances) == MEASURES
     assert "spectrum" not in plain.kernel + str(plain)
     assert list(plain.to_dict()) == [
         *("degree", "clustering", "orbit", "sample_count", "reference_count", "uniqueness"),
         *("novelty", "training_count", "drop_isolated", "empty_samples", "empty_references"),
         *("kernel", "estimator", "seconds", "average"),
     ]
-    asked = evaluate(graphs, graphs, spectrum=True)
+    asked = evaluate(graphs, graphs, descriptors=["spectrum", "orbit", "degree", "clustering"])
+    assert tuple(asked.distances) == ALL
     assert asked.to_dict()["spectrum"] == 0.0
-    assert "spectrum 200 bins, sigma 1" in asked.kernel
     assert "spectrum 0.0000, average" in str(asked)
-    less = evaluate(graphs, graphs, kernel="gaussian-tv", spectrum=False, drop_isolated=True)
-    assert (less.drop_isolated, less.spectrum) == (True, None)
-    assert "spectrum" not in less.kernel
+    less = evaluate(graphs, graphs, kernel="gaussian-tv", descriptors=MEASURES, drop_isolated=True)
+    assert less.drop_isolated
+    assert tuple(less.distances) == MEASURES
 
 
-def test_unknown_kernel():
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (
+            {},
+            "gaussian-emd (degree sigma 1; clustering 100 bins, sigma 0.1), "
+            "gaussian (orbit sigma 30)",
+        ),
+        (
+            {"descriptors": ALL},
+            "gaussian-emd (degree sigma 1; clustering 100 bins, sigma 0.1; spectrum 200 bins, "
+            "sigma 1), gaussian (orbit sigma 30)",
+        ),
+        (
+            {"kernel": "gaussian-tv"},
+            "gaussian-tv (degree sigma 1; clustering 100 bins, sigma 0.1; orbit sigma 30; "
+            "spectrum 200 bins, sigma 1)",
+        ),
+    ],
+)
+def test_results_name_kernels_bins_and_widths(options, words):
+    assert evaluate([nx.path_graph(3)], [nx.path_graph(3)], **options).kernel == words
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kernel": "tv"}, r"unknown kernel 'tv'.*gaussian-emd, gaussian-tv"),
+        ({"descriptors": ["degree", "wavelet"]}, r"descriptor 'wavelet'.*degree, clustering"),
+        ({"descriptors": []}, r"no descriptor given.*at least one of: degree"),
+    ],
+)
+def test_unknown_kernels_and_descriptors(options, message):
     graphs = [nx.path_graph(3)]
-    with pytest.raises(SettingsError, match=r"'tv'.*gaussian-emd, gaussian-tv"):
-        evaluate(graphs, graphs, kernel="tv")
+    with pytest.raises(SettingsError, match=message):
+        evaluate(graphs, graphs, **options)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +197,7 @@ def test_unknown_kernel():
 def test_published_training_rows(family, published):
     """Training against test graphs as in Table 1 of SPECTRE (Martinkus et al. 2022)."""
     data = load_dataset(f"{family}-spectre")
-    result = evaluate(data.train, data.test, kernel="gaussian-tv", spectrum=False)
+    result = evaluate(data.train, data.test, kernel="gaussian-tv", descriptors=MEASURES)
     assert [round(value, 4) for value in measures(result)] == published
 
 
@@ -175,8 +208,8 @@ def test_isolated_nodes_are_dropped_on_request():
     assert measures(dropped) == [0.0, 0.0, 0.0]
     assert dropped.drop_isolated
     kept = evaluate([padded], [nx.path_graph(4)], drop_isolated=False)
-    assert kept.degree > 0
-    assert kept.orbit > 0
+    assert kept.distances["degree"] > 0
+    assert kept.distances["orbit"] > 0
     assert not kept.drop_isolated
     assert padded.number_of_nodes() == 6  # the caller's graph is untouched
 
@@ -214,7 +247,7 @@ def test_result_carries_its_provenance():
     assert stored["seconds"] > 0
     assert "2 against 1; unique 50.0%, novel 0.0%" in str(result)
     with pytest.raises(AttributeError):
-        result.degree = 0.0
+        result.kernel = ""
 
 
 def test_the_global_random_state_is_untouched(random_graphs):

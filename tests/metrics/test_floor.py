@@ -1,4 +1,4 @@
-"""Ratios of distances: arithmetic, zero floors, and results that cannot be compared."""
+"""Ratios to the floor: arithmetic, zero floors, and results that cannot be compared."""
 
 from __future__ import annotations
 
@@ -8,46 +8,45 @@ import networkx as nx
 import pytest
 
 from graphscore.errors import SettingsError
-from graphscore.metrics import evaluate, ratio_to_floor
+from graphscore.metrics import DESCRIPTORS, evaluate, ratio_to_floor
 
 TEST = [nx.path_graph(5), nx.cycle_graph(4)]
+
+
+def with_distances(result, *values):
+    return replace(result, distances=dict(zip(DESCRIPTORS, values, strict=True)))
 
 
 @pytest.fixture
 def floor():
     found = evaluate([nx.complete_graph(4)], TEST, kernel="gaussian-tv")
-    return replace(found, degree=0.02, clustering=0.1, orbit=0.5, spectrum=0.25)
+    return with_distances(found, 0.02, 0.1, 0.5, 0.25)
 
 
 def test_ratios(floor):
-    result = replace(floor, degree=0.03, clustering=0.1, orbit=0.25, spectrum=0.5)
-    ratio = ratio_to_floor(result, floor)
-    assert (ratio.degree, ratio.clustering, ratio.orbit, ratio.spectrum) == pytest.approx(
-        (1.5, 1.0, 0.5, 2.0)
-    )
-    assert ratio.average == pytest.approx(5 / 4)
-    assert ratio.to_dict()["average"] == ratio.average
+    ratio = ratio_to_floor(with_distances(floor, 0.03, 0.1, 0.25, 0.5), floor)
+    expected = {"degree": 1.5, "clustering": 1.0, "orbit": 0.5, "spectrum": 2.0, "average": 1.25}
+    assert ratio == pytest.approx(expected)
 
 
 def test_a_floor_of_zero_gives_no_ratio(floor):
-    flat = replace(floor, clustering=1e-5, orbit=-1e-9)
-    ratio = ratio_to_floor(replace(flat, degree=0.06), flat)
-    assert (ratio.clustering, ratio.orbit) == (None, None)
-    assert ratio.average == pytest.approx((3 + 1) / 2)
-    none = replace(floor, degree=0.0, clustering=0.0, orbit=0.0, spectrum=0.0)
-    assert ratio_to_floor(floor, none).average is None
+    flat = with_distances(floor, 0.02, 1e-5, -1e-9, 0.25)
+    ratio = ratio_to_floor(with_distances(floor, 0.06, 1e-5, -1e-9, 0.25), flat)
+    assert (ratio["clustering"], ratio["orbit"]) == (None, None)
+    assert ratio["average"] == pytest.approx((3 + 1) / 2)
+    assert ratio_to_floor(floor, with_distances(floor, 0.0, 0.0, 0.0, 0.0))["average"] is None
 
 
 def test_without_a_spectrum_there_are_three():
     one, other = evaluate([nx.star_graph(3)], TEST), evaluate([nx.path_graph(3)], TEST)
     ratio = ratio_to_floor(one, other)
-    assert ratio.spectrum is None
-    assert ratio.degree == pytest.approx(one.degree / other.degree)
+    assert ratio["spectrum"] is None
+    assert ratio["degree"] == pytest.approx(one.distances["degree"] / other.distances["degree"])
 
 
 @pytest.mark.parametrize(
     "other",
-    [{"kernel": "gaussian-emd"}, {"drop_isolated": True}, {"spectrum": False}],
+    [{"kernel": "gaussian-emd"}, {"drop_isolated": True}, {"descriptors": ["degree"]}],
 )
 def test_results_measured_in_different_ways_are_refused(other):
     samples = [nx.path_graph(4)]

@@ -12,8 +12,8 @@ import pytest
 from graphscore.metrics import orbit_counts, orbits
 from graphscore.metrics.disjoint_union import GraphUnion
 
-# (edges, degree of the node) -> orbit, for each number of nodes; told apart by edge count and the
-# largest degree where two graphlets have equally many edges.
+# (nodes, edges, largest degree, degree of the node) -> orbit; the largest degree distinguishes
+# graphlets with equally many edges.
 ORBIT = {
     (2, 1, 1, 1): 0,
     (3, 2, 2, 1): 1,

@@ -1,4 +1,4 @@
-"""Pictures of graphs: every graph can be drawn, and only known kinds of files are written."""
+"""Figures of graphs: every graph can be drawn, and only known file types are written."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ MAGIC = {"png": b"\x89PNG\r\n", "pdf": b"%PDF-", "svg": b"<?xml"}
 
 
 @pytest.mark.parametrize("kind", MAGIC)
-def test_pictures_are_what_their_suffix_says(tmp_path, kind):
-    """In capitals too, into folders that do not exist yet, over older pictures."""
+def test_files_have_the_type_of_their_suffix(tmp_path, kind):
+    """Also with suffixes in upper case, in folders that do not exist, and over existing files."""
     path = tmp_path / f"new/picture.{kind}"
     draw_comparison({"one": [nx.path_graph(3)]}, path, rows=1, columns=1)
     first = path.read_bytes()
     assert first.startswith(MAGIC[kind])
     assert len(first) > 1000
-    shouted = path.with_suffix(f".{kind.upper()}")
-    draw_comparison({"one": [nx.path_graph(3)]}, shouted, rows=1, columns=1)
+    upper_case = path.with_suffix(f".{kind.upper()}")
+    draw_comparison({"one": [nx.path_graph(3)]}, upper_case, rows=1, columns=1)
     draw_comparison({"one": [nx.cycle_graph(3)]}, path, rows=1, columns=1)
-    assert shouted.read_bytes().startswith(MAGIC[kind])
+    assert upper_case.read_bytes().startswith(MAGIC[kind])
     assert path.read_bytes() != first
     assert len(list(path.parent.iterdir())) == 2
 
@@ -48,8 +48,7 @@ def test_every_graph_can_be_drawn(tmp_path):
     assert (tmp_path / "all.png").read_bytes().startswith(MAGIC["png"])
 
 
-def test_what_is_drawn_shows(tmp_path):
-    """The picture of an edge differs from the picture of none."""
+def test_edges_are_visible(tmp_path):
     pixels = []
     for graph in (nx.empty_graph(2), nx.path_graph(2)):
         draw_comparison({"": [graph]}, tmp_path / "p.png", rows=1, columns=1)
@@ -91,13 +90,13 @@ def test_unknown_suffixes_are_refused_before_anything_is_written(tmp_path, name)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_picture_that_cannot_be_written_is_an_output_error(tmp_path):
+def test_a_figure_that_cannot_be_written_is_an_output_error(tmp_path):
     (tmp_path / "x.png").mkdir()
     with pytest.raises(OutputError, match=r"x\.png: (cannot write|a folder)"):
         draw_comparison({"one": [nx.path_graph(3)]}, tmp_path / "x.png", rows=1, columns=1)
 
 
-def test_drawing_leaves_graphs_and_global_random_state_alone(tmp_path):
+def test_drawing_does_not_change_graphs_or_the_global_random_state(tmp_path):
     graph = nx.path_graph(4)
     states = (random.getstate(), np.random.get_state()[1].tolist())  # noqa: NPY002
     draw_comparison({"one": [graph]}, tmp_path / "x.png", rows=1, columns=1)
@@ -105,8 +104,8 @@ def test_drawing_leaves_graphs_and_global_random_state_alone(tmp_path):
     assert nx.utils.graphs_equal(graph, nx.path_graph(4))
 
 
-def test_communities_that_nodes_know_are_shown():
-    """In order of first appearance, whatever they are called; found where a node knows none."""
+def test_communities_of_node_attributes():
+    """Numbered by first appearance; found by modularity if a node has no attribute."""
     graph = nx.path_graph(4)
     nx.set_node_attributes(graph, {0: "b", 1: "a", 2: "b", 3: "a"}, "community")
     assert communities(graph) == {0: 0, 1: 1, 2: 0, 3: 1}

@@ -1,4 +1,4 @@
-"""DATA on the command line: a dataset's name, with or without a split, or a path to graphs."""
+"""The argument DATA: a dataset, with or without a split, or a path to graphs."""
 
 from __future__ import annotations
 
@@ -14,33 +14,38 @@ from graphscore.cli.whole_numbers import WholeNumber
 if TYPE_CHECKING:
     import networkx as nx
 
+FORMATS = "graph6, sparse6, npz, graphml, gml, edgelist, tu"
+"""Names of file formats for help; a test compares them with `graphscore.graphs.formats`, which
+is not imported here because it imports torch."""
+FormatName = Annotated[
+    str | None, Parameter(help=f"File format ({FORMATS}); by default it follows from the name.")
+]
 _READING = Group("Reading graphs", sort_key=2)
 
 
 @Parameter(name="*", group=_READING)
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How graphs are read and what is repaired."""
+    """How graphs are read and repaired."""
 
-    format: str | None = None
-    """File format (graph6, sparse6, graphml, gml, edgelist, tu, npz); guessed from the name."""
+    format: FormatName = None
     max_nodes: WholeNumber | None = None
     """Refuse graphs with more nodes than this."""
     drop_self_loops: Annotated[bool, Parameter(negative="")] = False
-    """Drop self-loops instead of refusing them."""
+    """Drop self-loops instead of refusing the graph."""
     undirected: Annotated[bool, Parameter(negative="")] = False
     """Read directed graphs as undirected ones."""
     largest_component: Annotated[bool, Parameter(negative="")] = False
     """Keep only the largest connected component of each graph."""
     data_dir: Path | None = None
-    """Folder with the source files of datasets that are not shipped (or set GRAPHSCORE_DATA)."""
+    """Folder of the source files of datasets that need a download (or set GRAPHSCORE_DATA)."""
 
 
 def load(data: str, options: ReadingOptions, *, split: str) -> list[nx.Graph[Any]]:
     """Read graphs from a dataset (`NAME` or `NAME:SPLIT`) or a path.
 
     Args:
-        split: which part of a dataset is meant when its name stands alone.
+        split: split of a dataset that is given without one.
     """
     from graphscore.datasets import list_datasets, load_dataset
     from graphscore.errors import DatasetError, SettingsError
@@ -79,6 +84,6 @@ def load(data: str, options: ReadingOptions, *, split: str) -> list[nx.Graph[Any
 def _looks_like_a_path(data: str) -> bool:
     try:
         exists = Path(data).exists()
-    except OSError:  # not even possible as a file name
+    except OSError:  # not a possible file name
         return False
     return exists or bool(Path(data).suffix) or "/" in data

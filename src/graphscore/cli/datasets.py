@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from graphscore.cli.data import FormatName
 from graphscore.cli.tables import print_json, print_table
 from graphscore.cli.whole_numbers import WholeNumber
 
@@ -32,14 +33,13 @@ def show(*, json: Annotated[bool, Parameter(negative="")] = False) -> int:
         return 0
     rows = []
     for info in infos:
-        least, most = info.min_nodes, info.max_nodes
-        nodes = f"{most}" if least == most else f"{least} to {most}"
-        count = f"{info.num_graphs} graphs of {nodes} nodes."
+        sizes = " to ".join(str(size) for size in sorted({info.min_nodes, info.max_nodes}))
+        count = f"{info.num_graphs} graphs of {sizes} nodes."
         about = [f"{count} {info.description}", f"source: {info.source}"]
         if info.needs_download:
             about.append("downloaded on first use, or read from --data-dir / GRAPHSCORE_DATA")
         rows.append([info.name, "\n".join([*about, f"licence: {info.licence}", ""])])
-    print_table("Datasets", ["name", "what it is"], rows, text=2)
+    print_table("Datasets", ["name", "description"], rows, text=2)
     return 0
 
 
@@ -49,11 +49,11 @@ def export(
     *,
     split: str = "train",
     out: Annotated[Path, Parameter(name=("--out", "-o"))],
-    format: str | None = None,
+    format: FormatName = None,
     seed: WholeNumber | None = None,
     data_dir: Path | None = None,
 ) -> int:
-    """Write one part of a dataset to a file or folder.
+    """Write one split of a dataset to a file or folder.
 
     Parameters
     ----------
@@ -62,13 +62,11 @@ def export(
     split
         train, val or test.
     out
-        File or folder; the suffix says the format.
-    format
-        Format where the name does not tell: graph6, sparse6, graphml, gml, edgelist, tu, npz.
+        File or folder; the suffix gives the format.
     seed
-        Another draw of a seeded dataset than the standard one.
+        Seed of a generated dataset, instead of its standard seed.
     data_dir
-        Folder with the source files of datasets that are not shipped (or set GRAPHSCORE_DATA).
+        Folder of the source files of datasets that need a download (or set GRAPHSCORE_DATA).
     """
     from graphscore.datasets import load_dataset
     from graphscore.errors import SettingsError
@@ -76,7 +74,7 @@ def export(
 
     data = load_dataset(name, seed=seed, data_dir=data_dir)
     if seed is not None and not data.info.seeded:
-        raise SettingsError(f"{name} is a fixed set, so --seed has no meaning; leave it out.")
+        raise SettingsError(f"{name} is a fixed set, so --seed has no effect; leave it out.")
     graphs = data.split(split)
     write_graphs(out, graphs, format=format)
     print(f"{len(graphs)} graphs written to {out}")

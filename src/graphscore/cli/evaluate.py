@@ -31,47 +31,46 @@ def evaluate(
     samples
         File or folder of generated graphs (or a dataset, such as ego-small:train).
     reference
-        Graphs held out from training: a file, a folder, or a dataset (its test part).
+        Graphs held out from training: a file, a folder, or a dataset (its test split).
     training
-        Training graphs: adds novelty, and a row for their own distance to the reference, the
-        floor that a model can hope for. A file, a folder, or a dataset (its training part).
+        Training graphs: adds novelty, and a row for their own MMD to the reference (the floor, the
+        MMD of two samples of one distribution). A file, a folder or a dataset (its training split).
     kernel
-        gaussian-emd as in the tables of Community-small and Ego-small; gaussian-tv, with the
-        spectrum and isolated nodes, as in those of Planar, Tree and SBM.
+        gaussian-emd as in published tables of Community-small and Ego-small; gaussian-tv, which
+        adds the spectrum and keeps isolated nodes, as in those of Planar, Tree and SBM.
     valid
-        Dataset whose rule says which graphs are valid (planar, tree, sbm, grid, lobster): adds the
-        share of valid, unique and novel samples, and what is wrong with invalid ones. Wants
+        Dataset whose validity check is applied (planar, tree, sbm, grid, lobster): adds the share
+        of valid, unique and novel samples, and the reasons why samples are invalid. Needs
         --training.
     keep_isolated
-        Keep nodes without edges, which tables with gaussian-emd drop first.
+        Keep nodes without edges, which gaussian-emd drops by default.
     json
         Print the result as JSON.
     """
     from graphscore import metrics
     from graphscore.errors import SettingsError
 
-    rule = None if valid is None else metrics.validity_of(valid)
-    if valid is not None and (rule is None or training is None):
+    check = None if valid is None else metrics.validity_of(valid)
+    if valid is not None and check is None:
+        known_checks = ", ".join(metrics.VALIDITY_CHECKS)
         raise SettingsError(
-            f"--valid {valid}: "
-            + (
-                "there is no rule for valid graphs of that name. Use planar, tree, sbm, grid or "
-                "lobster."
-                if rule is None
-                else "whether a graph is new is told by the training graphs: give --training."
-            )
+            f"--valid {valid}: there is no validity check of that name. Use one of: {known_checks}."
+        )
+    if check is not None and training is None:
+        raise SettingsError(
+            f"--valid {valid}: novelty is measured against the training graphs. Give --training."
         )
     generated = load(samples, reading, split="test")
     held_out = load(reference, reading, split="test")
     known = None if training is None else load(training, reading, split="train")
     drop = False if keep_isolated else None
-    judge = partial(metrics.evaluate, kernel=kernel, drop_isolated=drop)
-    results = {"samples": judge(generated, held_out, training=known)}
+    compare = partial(metrics.evaluate, kernel=kernel, drop_isolated=drop)
+    results = {"samples": compare(generated, held_out, training=known)}
     if known is not None:
-        results["training set"] = judge(known, held_out)
+        results["training set"] = compare(known, held_out)
     shares = None
-    if rule is not None and known is not None:
-        shares = metrics.vun(generated, known, rule)
+    if check is not None and known is not None:
+        shares = metrics.vun(generated, known, check)
     if json:
         record = {name: result.to_dict() for name, result in results.items()}
         print_json(record if shares is None else {**record, "vun": shares.to_dict()})
@@ -83,6 +82,6 @@ def evaluate(
     print_evaluations(title, results)
     if shares is not None:
         print(f"{valid}: {shares}")
-        for fault, number in shares.faults.items():
-            print(f"  not valid: {fault} ({number} of {shares.sample_count})")
+        for reason, number in shares.invalid_reasons.items():
+            print(f"  not valid: {reason} ({number} of {shares.sample_count})")
     return 0

@@ -1,4 +1,4 @@
-"""Ctrl-C and termination end training between two steps instead of in the middle of one."""
+"""Ctrl-C and SIGTERM stop training after the current step."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from types import FrameType
 
 SAME_REQUEST_SECONDS = 1.0
-"""One request may arrive twice, from the terminal and from a parent such as make."""
+"""Signals within this time are one request: the terminal and `make` may both send one."""
 
 
 class StopRequest:
-    """Tells whether to stop: after a signal, or when the time is up."""
+    """Called, it returns whether to stop: after a signal, or when the time limit is reached."""
 
     def __init__(self, max_seconds: float | None) -> None:
         self.signalled = False
@@ -32,13 +32,13 @@ class StopRequest:
         if self.signalled:
             raise KeyboardInterrupt
         self.signalled, self._first_signal = True, now
-        # Not print: a signal may arrive in the middle of one, and streams are not reentrant.
+        # Not print: a signal may arrive during one, and streams are not reentrant.
         os.write(2, b"stopping after this step; Ctrl-C again to stop at once\n")
 
 
 @contextmanager
 def stop_requested(max_seconds: float | None = None) -> Iterator[StopRequest]:
-    """Listen for Ctrl-C and termination: the first asks to stop, the second ends the program."""
+    """Handle Ctrl-C and SIGTERM: the first requests a stop, the second ends the program."""
     request = StopRequest(max_seconds)
     previous = {
         number: signal.signal(number, request.on_signal)

@@ -1,4 +1,4 @@
-"""Results as tables on standard output, or as JSON."""
+"""Print results as tables or as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def print_json(record: Any) -> None:
-    """Write one JSON document to standard output."""
+    """Print one JSON document."""
     print(json.dumps(record, indent=1))
 
 
@@ -23,10 +23,10 @@ def print_table(
     text: int = 1,
     wide: bool = False,
 ) -> None:
-    """Write a table whose first `text` columns are text and the others numbers.
+    """Print a table whose first `text` columns are text and the others numbers.
 
     Args:
-        wide: let it be wider than the terminal rather than cut cells.
+        wide: let it be wider than the terminal instead of breaking cells.
     """
     from rich.console import Console
     from rich.markup import escape
@@ -46,7 +46,7 @@ def print_table(
 
 
 def print_evaluations(title: str, results: Mapping[str, EvaluationResult]) -> None:
-    """Write MMDs of several sets against the same reference, smaller is better."""
+    """Print the MMDs of several sets of graphs to the same reference graphs."""
     rows = []
     names = list(next(iter(results.values())).distances)
     for name, result in results.items():

@@ -1,4 +1,4 @@
-"""Whole numbers on the command line: 1.5 graphs are an error, not 2 graphs."""
+"""Integer options: `--number 1.5` is an error instead of being rounded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cyclopts import Parameter, Token
 
 
 def whole_number(_: type, tokens: Sequence[Token]) -> int:
-    """Read a number; what the command line's own reading would round is refused."""
+    """Convert to an integer; refuse fractions, which cyclopts would round."""
     (token,) = tokens
     try:
         return int(token.value)

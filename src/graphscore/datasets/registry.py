@@ -1,4 +1,8 @@
-"""Which datasets exist, and how to load one by name."""
+"""The table of datasets, and loading by name.
+
+To add a dataset, write a module with its `DatasetInfo` and a function that returns its graphs, and
+add one line to `_DATASETS`.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
-from graphscore.datasets import (
-    community,
-    ego,
-    grid,
-    lobster,
-    planar,
-    protein,
-    sbm,
-    spectre,
-    tree,
-)
+from graphscore.datasets import community, ego, grid, lobster, planar, protein, sbm, spectre, tree
 from graphscore.datasets.dataset import Dataset, DatasetInfo
 from graphscore.errors import DatasetError
 
 if TYPE_CHECKING:  # networkx graphs take type arguments only in its stubs
     _Loader = Callable[[int, str | PathLike[str] | None], list[nx.Graph[Any]]]
 
-# Loaders take (seed, data_dir); each ignores what does not concern it.
+# Each loader takes (seed, data_dir).
 _DATASETS: dict[str, tuple[DatasetInfo, _Loader]] = {
     info.name: (info, loader)
     for info, loader in (
@@ -48,7 +42,7 @@ _DATASETS: dict[str, tuple[DatasetInfo, _Loader]] = {
 
 
 def list_datasets() -> list[DatasetInfo]:
-    """Return the description of every dataset, by name.
+    """Return the descriptions of all datasets, sorted by name.
 
     Example:
         >>> [info.name for info in list_datasets() if info.needs_download]
@@ -60,16 +54,16 @@ def list_datasets() -> list[DatasetInfo]:
 def load_dataset(
     name: str, *, seed: int | None = None, data_dir: str | PathLike[str] | None = None
 ) -> Dataset:
-    """Load a dataset by name; every call builds fresh graphs that the caller may change.
+    """Load a dataset by name; every call returns new graphs that the caller may change.
 
     Args:
-        name: one of the names that `list_datasets` gives.
-        seed: chooses the graphs of generated sets (`info.seeded`), by default
-            `info.standard_seed`; the others are fixed and do not depend on it.
-        data_dir: folder of source files for sets with `info.needs_download`, and of the published
-            files that `planar-spectre`, `sbm-spectre` and `tree-spectre` are read from where they
-            are there; by default the environment variable GRAPHSCORE_DATA, and without it the
-            cache folder (`$XDG_CACHE_HOME/graphscore` or `~/.cache/graphscore`).
+        name: one of the names of `list_datasets`.
+        seed: seed of generated sets (`info.seeded`), by default `info.standard_seed`; fixed sets
+            ignore it.
+        data_dir: folder of the source files of sets with `info.needs_download`, and optionally of
+            the published files of `planar-spectre`, `sbm-spectre` and `tree-spectre`; by default
+            the environment variable GRAPHSCORE_DATA, and without it the cache folder
+            (`$XDG_CACHE_HOME/graphscore` or `~/.cache/graphscore`).
 
     Raises:
         DatasetError: the name is unknown, or source files are missing or damaged.

@@ -1,4 +1,4 @@
-"""Lists of arcs, in which an undirected edge is stored once per direction, turned into graphs."""
+"""Graphs from lists of arcs, in which an undirected edge is stored once per direction."""
 
 from __future__ import annotations
 

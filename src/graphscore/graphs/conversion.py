@@ -1,4 +1,4 @@
-"""Between GraphBatch tensors, networkx graphs and PyTorch Geometric data."""
+"""Convert between GraphBatch, networkx graphs and PyTorch Geometric data."""
 
 from __future__ import annotations
 

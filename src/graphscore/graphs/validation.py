@@ -1,4 +1,4 @@
-"""The one gate through which foreign graphs enter: check, optionally repair, renumber."""
+"""Check graphs from outside, repair them on request, and renumber their nodes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from graphscore.graphs.arcs import MERGE_ADVICE, graph_of_arcs
 from graphscore.graphs.batch import GraphBatch
 
 FEATURE = "x"
-"""Node attribute under which a node's feature vector travels."""
+"""Node attribute that holds a node's feature vector."""
 COMMUNITY = "community"
-"""Node attribute that tells the community of a node."""
+"""Node attribute that holds a node's community."""
 
 
 @dataclass(frozen=True)
 class Repairs:
-    """Which defects to mend instead of refusing the graph.
+    """Which defects to repair instead of refusing the graph.
 
     Attributes:
         drop_self_loops: drop edges from a node to itself (`--drop-self-loops`).
@@ -40,7 +40,7 @@ class Repairs:
 
 
 class GraphList(list["nx.Graph[Any]"]):
-    """A list of clean graphs that remembers how many graphs each repair changed.
+    """A list of clean graphs with the number of graphs that each repair changed.
 
     >>> loop = nx.Graph([(0, 0), (0, 1)])
     >>> prepare_graphs([loop], repairs=Repairs(drop_self_loops=True)).repaired
@@ -56,9 +56,13 @@ class GraphList(list["nx.Graph[Any]"]):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A graph on its way in: where it came from, and whether it is already known to be clean.
+    """A graph that has been read but not checked.
 
-    A `clean` graph is a fresh, simple nx.Graph on nodes 0..n-1; it is passed on uncopied.
+    Attributes:
+        where: its file and line or its number, for error messages.
+        graph: the graph.
+        clean: whether it is known to be a new simple nx.Graph on nodes 0..n-1; then it is neither
+            checked nor copied.
     """
 
     where: str
@@ -81,9 +85,9 @@ def prepare_graphs(
         graphs: networkx graphs of any class and labels, (N,N) numpy or torch adjacency matrices,
             PyTorch Geometric `Data` objects, or a `GraphBatch`. Rows of `node_feat` and of
             `Data.x` become the node attribute "x", a list of floats.
-        repairs: the defects to mend; any other defect is refused.
+        repairs: the defects to repair; any other defect is refused.
         max_nodes: largest number of nodes allowed, counted after repairs.
-        source: what error messages call the collection; graphs in it are numbered from 1.
+        source: name of the collection in error messages; its graphs are numbered from 1.
 
     Raises:
         GraphDataError: no graphs at all, or a graph that is directed, asymmetric, weighted,
@@ -102,13 +106,13 @@ def prepare_graphs(
 def prepare_candidates(
     candidates: Iterable[Candidate], *, repairs: Repairs, max_nodes: int | None, source: str
 ) -> GraphList:
-    """Check, repair and renumber graphs that carry their own place names for messages.
+    """Check, repair and renumber graphs that carry their own names for error messages.
 
     Raises:
         GraphDataError: as `prepare_graphs`.
     """
     result = GraphList()
-    with _collector_paused():
+    with _garbage_collection_paused():
         for candidate in candidates:
             graph, changes = _prepared(candidate, repairs)
             _check_size(candidate.where, graph.number_of_nodes(), max_nodes)
@@ -121,9 +125,9 @@ def prepare_candidates(
 
 
 @contextlib.contextmanager
-def _collector_paused() -> Iterator[None]:
-    # Graphs are dictionaries of dictionaries, and the collector walks all of them again and again
-    # while they are built though none is garbage; that takes much of the time of reading a file.
+def _garbage_collection_paused() -> Iterator[None]:
+    # Graphs are dictionaries of dictionaries. The garbage collector would visit all of them again
+    # and again while a file is read, which takes much of the time and frees nothing.
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -147,10 +151,10 @@ def _candidates(graphs: Iterable[object] | GraphBatch, source: str) -> Iterator[
 
 
 def candidate_of(graph: object, where: str) -> Candidate:
-    """Read one object of any accepted kind as a networkx graph, unchecked but for matrices.
+    """Read one object of any accepted kind as a networkx graph; only matrices are checked here.
 
     Raises:
-        GraphDataError: the object is no graph, or its entries do not describe one.
+        GraphDataError: the object is not a graph, or its entries do not describe one.
     """
     if isinstance(graph, nx.Graph):
         return Candidate(where, graph)
@@ -230,7 +234,7 @@ def attach_features(graph: nx.Graph[Any], rows: Iterable[list[float]]) -> None:
 
 
 def _is_pyg(graph: object) -> bool:
-    # Judged by its attributes, so that reading never needs torch_geometric itself.
+    # Recognised by attributes, so that torch_geometric need not be installed.
     return hasattr(graph, "edge_index") and hasattr(graph, "num_nodes")
 
 
@@ -290,7 +294,7 @@ def _prepared(candidate: Candidate, repairs: Repairs) -> tuple[nx.Graph[Any], li
 
 
 def check_simple(where: str, graph: nx.Graph[Any], repairs: Repairs) -> int:
-    """Refuse what `repairs` does not mend and return the number of self-loops found.
+    """Refuse what `repairs` does not repair and return the number of self-loops.
 
     Raises:
         GraphDataError: parallel edges, weights other than 1, directed edges or self-loops.
@@ -299,7 +303,7 @@ def check_simple(where: str, graph: nx.Graph[Any], repairs: Repairs) -> int:
         edges = set()
         for tail, head in graph.edges():
             if tail == head:
-                continue  # judged below, as self-loops
+                continue  # counted below as self-loops
             key = (tail, head) if graph.is_directed() else frozenset((tail, head))
             if key in edges:
                 raise GraphDataError(

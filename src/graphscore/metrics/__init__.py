@@ -1,4 +1,7 @@
-"""Metrics: descriptors, orbit counts, kernels, MMD, uniqueness, novelty and validity of graphs."""
+"""Metrics: descriptors, orbit counts, kernels, MMD, uniqueness, novelty and validity.
+
+A descriptor is added to `evaluation.DESCRIPTORS`, a validity check to `validity.VALIDITY_CHECKS`.
+"""
 
 from graphscore.metrics.blocks import description_length, find_blocks
 from graphscore.metrics.descriptors import (
@@ -9,15 +12,22 @@ from graphscore.metrics.descriptors import (
     mean_orbit_counts,
     spectrum_histograms,
 )
-from graphscore.metrics.evaluation import EvaluationResult, KernelName, evaluate
-from graphscore.metrics.floor import FloorRatio, ratio_to_floor
+from graphscore.metrics.evaluation import (
+    DESCRIPTORS,
+    Descriptor,
+    EvaluationResult,
+    KernelName,
+    evaluate,
+)
+from graphscore.metrics.floor import ratio_to_floor
 from graphscore.metrics.kernels import cumulative, gaussian, gaussian_emd, gaussian_tv, normalised
 from graphscore.metrics.mmd import mmd
 from graphscore.metrics.novelty import isomorphism_classes, novelty, uniqueness
 from graphscore.metrics.orbits import orbit_counts
 from graphscore.metrics.validity import (
+    VALIDITY_CHECKS,
     BlockFit,
-    Rule,
+    ValidityCheck,
     fit_blocks,
     is_block_structured,
     is_grid,
@@ -29,11 +39,13 @@ from graphscore.metrics.validity import (
 from graphscore.metrics.vun import VunResult, vun, wilson_interval
 
 __all__ = [
+    "DESCRIPTORS",
+    "VALIDITY_CHECKS",
     "BlockFit",
+    "Descriptor",
     "EvaluationResult",
-    "FloorRatio",
     "KernelName",
-    "Rule",
+    "ValidityCheck",
     "VunResult",
     "clustering_coefficients",
     "clustering_histograms",

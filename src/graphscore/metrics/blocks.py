@@ -1,8 +1,7 @@
-"""Blocks of a graph: groups of nodes that describe it most briefly as a stochastic block model.
+"""Blocks of a graph: the partition of minimum description length under a stochastic block model.
 
 In a stochastic block model the probability of an edge depends only on the blocks of its two ends.
-Given a graph, the partition with the least description length says how many blocks there are and
-which nodes they hold; nothing has to be told in advance.
+Minimising the description length also determines the number of blocks.
 """
 
 from __future__ import annotations
@@ -14,25 +13,23 @@ import numpy as np
 import numpy.typing as npt
 
 from graphscore.errors import GraphDataError
-from graphscore.metrics.disjoint_union import GraphUnion, IntArray
-
-FloatArray = npt.NDArray[np.float64]
+from graphscore.metrics.disjoint_union import FloatArray, GraphUnion, IntArray
 
 MAX_BLOCKS = 8
 """Partitions into more blocks than this are not tried."""
 
-_GAIN = 1e-9  # a move must shorten the description by more than rounding does
+_GAIN = 1e-9  # least reduction of the description length that is not rounding
 
 
 def find_blocks(graph: nx.Graph[Any]) -> IntArray:
-    """Return the block of every node, (n,), for the partition of least description length.
+    """Return the block of every node, (n,), for the partition of minimum description length.
 
-    For each number of blocks up to `MAX_BLOCKS`, nodes are grouped by the leading eigenvectors of
-    the regularised normalised adjacency (Ward's method on their rows), then moved to the block
-    that makes their edges likeliest until nothing changes. The shortest description of all is then
-    improved by single moves until none helps. Nothing is drawn at random.
+    For each number of blocks up to `MAX_BLOCKS`, nodes are clustered by the leading eigenvectors of
+    the regularised normalised adjacency matrix (Ward's method on their rows), then all nodes are
+    moved to their most likely blocks as long as the description length falls. The best partition is
+    then improved by single moves until none helps. The search is deterministic.
 
-    Blocks are numbered in the order of their first nodes, nodes as the graph lists them.
+    Blocks are numbered in the order of their first nodes; nodes have the order of the graph.
 
     Raises:
         GraphDataError: the graph is directed, a multigraph or has self-loops.
@@ -49,7 +46,7 @@ def find_blocks(graph: nx.Graph[Any]) -> IntArray:
     least = _length(adj, best)
     vectors = _leading_vectors(adj)
     for count in range(2, min(MAX_BLOCKS, len(adj)) + 1):
-        blocks = _refined(adj, _grouped(vectors[:, :count], count))
+        blocks = _refined(adj, _clustered(vectors[:, :count], count))
         length = _length(adj, blocks)
         if length < least:
             best, least = blocks, length
@@ -57,16 +54,16 @@ def find_blocks(graph: nx.Graph[Any]) -> IntArray:
 
 
 def description_length(graph: nx.Graph[Any], blocks: npt.ArrayLike) -> float:
-    """Return the nats that a graph takes when it is told by way of a partition into blocks.
+    """Return the description length of a graph and a partition into blocks, in nats.
 
     With n_r nodes in block r, N_rs pairs of nodes and e_rs edges between blocks r and s, it is
-    sum_{r<=s} log[(N_rs + 1) C(N_rs, e_rs)] for the edges, whose probability in each pair of blocks
-    may be anything with equal right (minus the log of the integral of p^e (1-p)^(N-e) over p), and
+    sum_{r<=s} log[(N_rs + 1) C(N_rs, e_rs)] for the edges, with a uniform prior on each edge
+    probability (minus the log of the integral of p^e (1-p)^(N-e) over p), plus
     log[n! / prod_r n_r!] + log C(n-1, B-1) + log n for the partition into B blocks.
 
     Args:
         graph: a simple undirected graph with at least one node.
-        blocks: (n,) block of every node, nodes as the graph lists them.
+        blocks: (n,) block of every node, in the order of the graph.
 
     Raises:
         GraphDataError: the graph is not simple, or `blocks` does not give one number per node.
@@ -89,7 +86,7 @@ def description_length(graph: nx.Graph[Any], blocks: npt.ArrayLike) -> float:
 
 
 def dense_adjacency(graph: nx.Graph[Any]) -> FloatArray:
-    """Return the (n,n) adjacency matrix, nodes as the graph lists them, refusing other graphs."""
+    """Return the (n,n) adjacency matrix in the graph's node order; raise if it is not simple."""
     union = GraphUnion.of([graph])
     adj = np.zeros((union.node_count, union.node_count))
     adj[union.src, union.dst] = 1.0
@@ -97,7 +94,7 @@ def dense_adjacency(graph: nx.Graph[Any]) -> FloatArray:
 
 
 def block_counts(adj: FloatArray, blocks: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return the (B,) nodes of each block and the (B,B) edges between blocks, those inside twice.
+    """Return the (B,) sizes of blocks and the (B,B) edge counts, those within blocks twice.
 
     >>> sizes, edges = block_counts(nx.to_numpy_array(nx.path_graph(3)), np.array([0, 0, 1]))
     >>> sizes.tolist(), edges.tolist()
@@ -112,15 +109,15 @@ def _length(adj: FloatArray, blocks: IntArray) -> float:
 
 
 def _lengths(sizes: FloatArray, edges: FloatArray) -> FloatArray:
-    """Return the description length (...,) for (...,B) sizes and (...,B,B) edges, inside twice."""
+    """Return description lengths (...,) for (...,B) sizes and (...,B,B) edges as `block_counts`."""
     from scipy.special import gammaln  # slow to import, so not before it is needed
 
     rows, columns = np.triu_indices(sizes.shape[-1])
-    inside = rows == columns
-    pairs = sizes[..., rows] * (sizes[..., columns] - inside) / (1 + inside)
-    present = edges[..., rows, columns] / (1 + inside)
+    within = rows == columns
+    pairs = sizes[..., rows] * (sizes[..., columns] - within) / (1 + within)
+    present = edges[..., rows, columns] / (1 + within)
     edge_part = gammaln(pairs + 2) - gammaln(present + 1) - gammaln(pairs - present + 1)
-    # An empty block has no pairs and costs nothing; it only must not be counted as a block.
+    # An empty block has no pairs and adds nothing, but it must not be counted as a block.
     count, nodes = (sizes > 0).sum(-1), sizes.sum(-1)
     node_part = gammaln(nodes + 1) - gammaln(sizes + 1).sum(-1) + np.log(nodes)
     choice = gammaln(nodes) - gammaln(count) - gammaln(nodes - count + 1)
@@ -131,8 +128,7 @@ def _lengths(sizes: FloatArray, edges: FloatArray) -> FloatArray:
 def _leading_vectors(adj: FloatArray) -> FloatArray:
     """Return the leading eigenvectors (n,MAX_BLOCKS) of the regularised normalised adjacency."""
     degrees = adj.sum(1)
-    # Without it, a few nodes of low degree claim eigenvectors for themselves; with it, no degree
-    # is zero.
+    # Regularisation: without it, leading eigenvectors concentrate on a few nodes of low degree.
     extra = max(float(degrees.mean()), 1.0)
     scale = np.sqrt(degrees + extra)
     _, vectors = np.linalg.eigh((adj + extra / len(adj)) / np.outer(scale, scale))
@@ -140,8 +136,8 @@ def _leading_vectors(adj: FloatArray) -> FloatArray:
     return leading
 
 
-def _grouped(vectors: FloatArray, count: int) -> IntArray:
-    """Group the rows of (n,D) vectors, by direction, into at most `count` blocks."""
+def _clustered(vectors: FloatArray, count: int) -> IntArray:
+    """Cluster the rows of (n,D) vectors, by direction, into at most `count` blocks."""
     from scipy.cluster.hierarchy import fcluster, linkage  # slow to import
 
     rows = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
@@ -149,7 +145,7 @@ def _grouped(vectors: FloatArray, count: int) -> IntArray:
 
 
 def _refined(adj: FloatArray, blocks: IntArray) -> IntArray:
-    """Move all nodes at once to their likeliest blocks, as long as the description gets shorter."""
+    """Move all nodes at once to their most likely blocks while the description length falls."""
     least = _length(adj, blocks)
     while True:
         members = _members(blocks)
@@ -166,13 +162,13 @@ def _refined(adj: FloatArray, blocks: IntArray) -> IntArray:
 
 
 def _improved(adj: FloatArray, blocks: IntArray) -> IntArray:
-    """Make the single move that shortens the description most, until no move shortens it."""
+    """Make the single move that reduces the description length most, until none reduces it."""
     blocks = blocks.copy()
     sizes, edges = block_counts(adj, blocks)
     least = float(_lengths(sizes, edges))
     while len(sizes) > 1:
         members = _members(blocks, len(sizes))
-        # What the counts would be after each node (first axis) had moved to each block (second).
+        # Counts after moving each node (first axis) to each block (second axis).
         change = np.eye(len(sizes))[None] - members[:, None]
         ties = (adj @ members)[:, None]
         shift = change[..., :, None] * ties[..., None, :]

@@ -1,7 +1,7 @@
 """GraphUnion: many graphs as one sparse graph without edges between them.
 
-Metrics look at thousands of small graphs. Walking through them one by one in Python is what makes
-evaluation slow, so they are laid side by side once and every descriptor is computed on flat arrays.
+Metrics compare thousands of small graphs. A Python loop over them would be slow, so graphs are
+converted once and every descriptor is computed on flat arrays.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from graphscore.errors import GraphDataError
 
 IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,14 @@ class GraphUnion:
     dst: IntArray
 
     @classmethod
-    def of(cls, graphs: Iterable[nx.Graph[Any]]) -> GraphUnion:
-        """Lay networkx graphs side by side; nodes keep the order in which the graph lists them.
+    def of(cls, graphs: Iterable[nx.Graph[Any]] | GraphUnion) -> GraphUnion:
+        """Convert networkx graphs, nodes in their order; a union is returned as it is.
 
         Raises:
             GraphDataError: a graph is directed, a multigraph, has self-loops, or is not a graph.
         """
+        if isinstance(graphs, GraphUnion):
+            return graphs
         sizes: list[int] = []
         degrees: list[int] = []
         neighbours: list[int] = []
@@ -77,7 +80,7 @@ class GraphUnion:
 
     @property
     def node_count(self) -> int:
-        """Number of nodes V of all graphs together."""
+        """Total number of nodes V."""
         return int(self.sizes.sum())
 
     @cached_property
@@ -112,8 +115,7 @@ class GraphUnion:
         """Put one isolated node into every graph that has no node.
 
         A histogram over no nodes cannot be normalised. A single node has the same degrees,
-        clustering and orbit counts (all zero) as any edgeless graph, and keeps the graph in the
-        metric instead of letting it disappear.
+        clustering and orbit counts (all zero) as any graph without edges.
 
         >>> GraphUnion.of([nx.empty_graph(0), nx.path_graph(2)]).with_node_in_empty().sizes.tolist()
         [1, 2]
@@ -141,18 +143,41 @@ class GraphUnion:
 
     @staticmethod
     def concatenate(unions: Sequence[GraphUnion]) -> GraphUnion:
-        """Put unions one after the other.
+        """Concatenate unions.
 
         >>> path = GraphUnion.of([nx.path_graph(2)])
         >>> GraphUnion.concatenate([path, path]).dst.tolist()
         [1, 0, 3, 2]
         """
+        if len(unions) == 1:
+            return unions[0]
         starts = np.cumsum([0] + [union.node_count for union in unions])
         return GraphUnion(
             np.concatenate([union.sizes for union in unions]),
             np.concatenate([union.src + start for union, start in zip(unions, starts)]),
             np.concatenate([union.dst + start for union, start in zip(unions, starts)]),
         )
+
+
+def union_of(
+    graphs: Sequence[nx.Graph[Any]], name: str, *, drop_isolated: bool = False
+) -> GraphUnion:
+    """Convert the graphs of an argument that must hold at least one, naming it in errors.
+
+    Raises:
+        GraphDataError: there is no graph, or one is not simple and undirected.
+
+    Example:
+        >>> union_of([nx.empty_graph(2)], "samples", drop_isolated=True).sizes.tolist()
+        [0]
+    """
+    try:
+        union = GraphUnion.of(graphs)
+    except GraphDataError as error:
+        raise GraphDataError(f"{name}, {error}") from None
+    if not len(union):
+        raise GraphDataError(f"{name} holds no graph; give at least one.")
+    return union.without_isolated() if drop_isolated else union
 
 
 def ranges(starts: IntArray, lengths: IntArray) -> IntArray:

@@ -1,26 +1,30 @@
-"""Compare generated graphs with reference graphs the way the published tables do."""
+"""Compare generated graphs with reference graphs as published tables do.
+
+`DESCRIPTORS` is the table of what sets of graphs are compared by: a new one is one entry there.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Literal, get_args
 
 import networkx as nx
 import numpy as np
+import numpy.typing as npt
 
-from graphscore.errors import GraphDataError, SettingsError
+from graphscore.errors import SettingsError
 from graphscore.metrics.descriptors import (
     CLUSTERING_BINS,
     SPECTRUM_BINS,
-    union_clustering_histograms,
-    union_degree_histograms,
-    union_mean_orbits,
-    union_spectrum_histograms,
+    clustering_histograms,
+    degree_histograms,
+    mean_orbit_counts,
+    spectrum_histograms,
 )
-from graphscore.metrics.disjoint_union import GraphUnion, IntArray
+from graphscore.metrics.disjoint_union import GraphUnion, IntArray, union_of
 from graphscore.metrics.kernels import cumulative, gaussian, gaussian_emd, gaussian_tv, normalised
 from graphscore.metrics.mmd import mmd
 from graphscore.metrics.novelty import (
@@ -30,20 +34,63 @@ from graphscore.metrics.novelty import (
 )
 from graphscore.metrics.orbits import union_orbit_counts
 
-DEGREE_SIGMA = 1.0
-CLUSTERING_SIGMA = 0.1
-ORBIT_SIGMA = 30.0
-SPECTRUM_SIGMA = 1.0
 ESTIMATOR = "biased squared MMD"
 
 KernelName = Literal["gaussian-emd", "gaussian-tv"]
 """`gaussian-emd`: the tables of EDP-GNN and GDSS. `gaussian-tv`: those of SPECTRE and DiGress."""
 
-_SIGMAS = (
-    f"degree sigma {DEGREE_SIGMA:g}; clustering {CLUSTERING_BINS} bins, sigma {CLUSTERING_SIGMA:g}"
-)
-_ORBIT = f"orbit sigma {ORBIT_SIGMA:g}"
-_SPECTRUM = f"spectrum {SPECTRUM_BINS} bins, sigma {SPECTRUM_SIGMA:g}"
+
+@dataclass(frozen=True)
+class Descriptor:
+    """A description of a graph by which two sets of graphs are compared.
+
+    Attributes:
+        compute: function of G graphs and the (V,15) orbit counts of their nodes that returns (G,D).
+        sigma: width of the kernel.
+        spacing: distance between neighbouring bins for `gaussian-emd`; None if the descriptor is
+            no histogram: then `gaussian-emd` uses the Euclidean distance.
+        bins: number of bins where it is fixed; named in results.
+        kernels: kernels whose published tables include the descriptor.
+    """
+
+    compute: Callable[[GraphUnion, IntArray], npt.NDArray[Any]]
+    sigma: float
+    spacing: float | None = None
+    bins: int | None = None
+    kernels: tuple[KernelName, ...] = get_args(KernelName)
+
+    def mmd(self, samples: _GraphSet, reference: _GraphSet, kernel: KernelName) -> float:
+        """Return the MMD between two sets of graphs under the kernel."""
+        x, y = (self.compute(graphs.union, graphs.orbits) for graphs in (samples, reference))
+        emd = kernel == "gaussian-emd"
+        if self.spacing is None:
+            return mmd(x, y, partial(gaussian if emd else gaussian_tv, sigma=self.sigma))
+        width = max(x.shape[1], y.shape[1])
+        if emd:
+            earth_mover = partial(gaussian_emd, sigma=self.sigma, spacing=self.spacing)
+            return mmd(cumulative(x, width), cumulative(y, width), earth_mover)
+        total_variation = partial(gaussian_tv, sigma=self.sigma)
+        return mmd(normalised(x, width), normalised(y, width), total_variation)
+
+
+DESCRIPTORS: dict[str, Descriptor] = {
+    "degree": Descriptor(lambda union, _: degree_histograms(union), sigma=1.0, spacing=1.0),
+    "clustering": Descriptor(
+        clustering_histograms,
+        sigma=0.1,
+        spacing=1 / CLUSTERING_BINS,
+        bins=CLUSTERING_BINS,
+    ),
+    "orbit": Descriptor(mean_orbit_counts, sigma=30.0),
+    "spectrum": Descriptor(
+        lambda union, _: spectrum_histograms(union),
+        sigma=1.0,
+        spacing=1.0,  # as published: EMD in numbers of bins, not in differences of eigenvalues
+        bins=SPECTRUM_BINS,
+        kernels=("gaussian-tv",),
+    ),
+}
+"""Descriptors by the name that their MMD has in results."""
 
 
 @dataclass(frozen=True)
@@ -51,22 +98,18 @@ class EvaluationResult:
     """How far samples are from reference graphs, with everything needed to compare the numbers.
 
     Attributes:
-        degree: MMD of degree histograms.
-        clustering: MMD of clustering-coefficient histograms.
-        orbit: MMD of mean four-node orbit counts.
+        distances: MMD by descriptor: degree, clustering, orbit and, if measured, spectrum.
         sample_count: number of sampled graphs.
         reference_count: number of reference graphs.
         uniqueness: isomorphism classes among the samples divided by their number.
         novelty: share of samples isomorphic to no training graph; None without training graphs.
         training_count: number of training graphs; None if none were given.
         drop_isolated: whether nodes without edges were removed first.
-        empty_samples: samples left without nodes, which count as a single node without edges.
+        empty_samples: samples left without nodes; each counts as a single node without edges.
         empty_references: the same among the reference graphs.
-        kernel: kernels and widths.
-        estimator: estimate of the discrepancy.
+        kernel: kernels, bins and widths.
+        estimator: estimator of the MMD.
         seconds: wall-clock time of the evaluation.
-        spectrum: MMD of histograms of the normalised Laplacian's eigenvalues; None if not asked
-            for.
 
     Example:
         >>> result = evaluate([nx.path_graph(3)], [nx.path_graph(3)])
@@ -76,9 +119,7 @@ class EvaluationResult:
         degree 0.0000, clustering 0.0000, orbit 0.0000, average 0.0000 (1 against 1; unique 100.0%)
     """
 
-    degree: float
-    clustering: float
-    orbit: float
+    distances: dict[str, float]
     sample_count: int
     reference_count: int
     uniqueness: float
@@ -90,36 +131,20 @@ class EvaluationResult:
     kernel: str
     estimator: str
     seconds: float
-    spectrum: float | None = None
-
-    @property
-    def distances(self) -> dict[str, float]:
-        """The discrepancies that were measured, by name: degree, clustering, orbit, spectrum.
-
-        >>> list(evaluate([nx.path_graph(3)], [nx.path_graph(3)]).distances)
-        ['degree', 'clustering', 'orbit']
-        """
-        found = {"degree": self.degree, "clustering": self.clustering, "orbit": self.orbit}
-        return found if self.spectrum is None else {**found, "spectrum": self.spectrum}
 
     @property
     def average(self) -> float:
-        """Mean of the discrepancies that were measured: three, or four with the spectrum."""
-        found = self.distances.values()
-        return sum(found) / len(found)
+        """Mean of the MMDs that were measured."""
+        return sum(self.distances.values()) / len(self.distances)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields and the average as plain values that JSON can hold.
+        """Return each MMD, their average and all other fields as plain values for JSON.
 
-        The spectrum is left out if it was not measured.
-
-        >>> evaluate([nx.path_graph(3)], [nx.path_graph(3)]).to_dict()["average"]
+        >>> evaluate([nx.path_graph(3)], [nx.path_graph(3)]).to_dict()["degree"]
         0.0
         """
         fields = asdict(self)
-        if self.spectrum is None:
-            del fields["spectrum"]
-        return {**fields, "average": self.average}
+        return {**fields.pop("distances"), **fields, "average": self.average}
 
     def __str__(self) -> str:
         shares = f"unique {self.uniqueness:.1%}"
@@ -137,87 +162,101 @@ def evaluate(
     training: Sequence[nx.Graph[Any]] | None = None,
     drop_isolated: bool | None = None,
     kernel: KernelName = "gaussian-emd",
-    spectrum: bool | None = None,
+    descriptors: Sequence[str] | None = None,
 ) -> EvaluationResult:
-    """Measure the MMD of degrees, clustering and orbits between samples and reference graphs.
+    """Measure the MMD of each descriptor between samples and reference graphs.
 
     With `gaussian-emd`, kernels and widths are those of the EDP-GNN and GDSS tables: Gaussian-EMD
     for degrees (sigma 1) and clustering (100 bins, sigma 0.1), Gaussian for mean orbit counts
     (sigma 30). With `gaussian-tv` they are those of the SPECTRE and DiGress tables: the same widths
     with half the L1 distance instead of EMD and Euclidean distance, and the spectrum of the
-    normalised Laplacian (200 bins, sigma 1) as a fourth description. Both use the biased estimate.
-    The training set against the test set gives the floor that no model should be expected to beat:
-    `evaluate(training, test)`.
+    normalised Laplacian (200 bins, sigma 1) as a fourth descriptor. Both use the biased estimator.
+    `evaluate(training, test)` gives the floor: the MMD of two samples of the same distribution.
 
-    A graph without nodes (after dropping, any graph without edges) takes part as a single node
-    without edges, as in the released EDP-GNN program, and is counted in the result. Uniqueness and
-    novelty see the same graphs: with `drop_isolated`, a training graph with a further isolated node
-    is not novel.
+    A graph without nodes (after dropping isolated nodes, any graph without edges) counts as a
+    single node without edges, as in the released EDP-GNN code; the result has their number.
+    Uniqueness and novelty compare the same graphs: with `drop_isolated`, a training graph with one
+    more isolated node is not novel.
 
     Args:
         samples: generated graphs, at least one.
         reference: graphs to compare with, at least one.
         training: if given, at least one graph; the result then has the novelty of the samples.
-        drop_isolated: remove nodes without edges first; by default as the tables of the kernel do,
-            that is with `gaussian-emd` but not with `gaussian-tv`.
+        drop_isolated: remove nodes without edges first; by default as in the kernel's tables, that
+            is with `gaussian-emd` but not with `gaussian-tv`.
         kernel: `gaussian-emd` or `gaussian-tv`.
-        spectrum: compare spectra too; by default as the tables of the kernel do, that is with
-            `gaussian-tv` but not with `gaussian-emd`.
+        descriptors: names from degree, clustering, orbit, spectrum; by default those of the
+            kernel's tables, that is all with `gaussian-tv` and all but spectrum with
+            `gaussian-emd`.
 
     Raises:
         GraphDataError: a list is empty, or a graph is directed, a multigraph or has self-loops.
-        SettingsError: there is no kernel of that name.
+        SettingsError: the kernel or a descriptor is unknown.
 
     Example:
         >>> result = evaluate([nx.cycle_graph(5)], [nx.path_graph(5)], training=[nx.cycle_graph(5)])
-        >>> round(result.degree, 4), result.clustering, result.novelty
-        (0.1538, 0.0, 0.0)
+        >>> round(result.distances["degree"], 4), result.novelty
+        (0.1538, 0.0)
         >>> result = evaluate([nx.cycle_graph(5)], [nx.path_graph(5)], kernel="gaussian-tv")
         >>> {name: round(value, 4) for name, value in result.distances.items()}
         {'degree': 0.1538, 'clustering': 0.0, 'orbit': 0.0044, 'spectrum': 0.5477}
     """
     start = time.perf_counter()
-    if kernel not in get_args(KernelName):
-        known = ", ".join(get_args(KernelName))
-        raise SettingsError(f"unknown kernel {kernel!r}. Use one of: {known}.")
-    emd = kernel == "gaussian-emd"
-    drop_isolated = emd if drop_isolated is None else drop_isolated
-    spectrum = not emd if spectrum is None else spectrum
-    ours = _Described.of(samples, "samples", drop_isolated)
-    theirs = _Described.of(reference, "reference", drop_isolated)
-    known_graphs = None if training is None else _Described.of(training, "training", drop_isolated)
-    classes = _classes(ours, known_graphs)
+    names = _chosen_descriptors(kernel, descriptors)
+    drop_isolated = kernel == "gaussian-emd" if drop_isolated is None else drop_isolated
+    sampled = _GraphSet.of(samples, "samples", drop_isolated)
+    referred = _GraphSet.of(reference, "reference", drop_isolated)
+    known = None if training is None else _GraphSet.of(training, "training", drop_isolated)
+    classes = _isomorphism_classes(sampled, known)
+    count = len(sampled.union)
     return EvaluationResult(
-        degree=_degree_mmd(ours, theirs, emd),
-        clustering=_clustering_mmd(ours, theirs, emd),
-        orbit=_orbit_mmd(ours, theirs, emd),
-        spectrum=_spectrum_mmd(ours, theirs, emd) if spectrum else None,
-        sample_count=len(ours.union),
-        reference_count=len(theirs.union),
-        uniqueness=uniqueness_of_classes(classes[: len(ours.union)]),
-        novelty=None if known_graphs is None else novelty_of_classes(classes, len(ours.union)),
-        training_count=None if known_graphs is None else len(known_graphs.union),
+        distances={name: DESCRIPTORS[name].mmd(sampled, referred, kernel) for name in names},
+        sample_count=count,
+        reference_count=len(referred.union),
+        uniqueness=uniqueness_of_classes(classes[:count]),
+        novelty=None if known is None else novelty_of_classes(classes, count),
+        training_count=None if known is None else len(known.union),
         drop_isolated=drop_isolated,
-        empty_samples=ours.empty,
-        empty_references=theirs.empty,
-        kernel=_kernel_in_words(emd, spectrum),
+        empty_samples=sampled.empty,
+        empty_references=referred.empty,
+        kernel=_kernel_in_words(kernel, names),
         estimator=ESTIMATOR,
         seconds=time.perf_counter() - start,
     )
 
 
-def _kernel_in_words(emd: bool, spectrum: bool) -> str:
-    last = [_SPECTRUM] if spectrum else []
-    if emd:
-        return f"gaussian-emd ({'; '.join([_SIGMAS, *last])}), gaussian ({_ORBIT})"
-    return f"gaussian-tv ({'; '.join([_SIGMAS, _ORBIT, *last])})"
+def _chosen_descriptors(kernel: KernelName, asked: Sequence[str] | None) -> list[str]:
+    """Return the names of the descriptors to compare, in the order of `DESCRIPTORS`."""
+    for kind, values, known in (
+        ("kernel", [kernel], get_args(KernelName)),
+        ("descriptor", asked or (), tuple(DESCRIPTORS)),
+    ):
+        for value in values:
+            if value not in known:
+                raise SettingsError(f"unknown {kind} {value!r}. Use one of: {', '.join(known)}.")
+    if asked is None:
+        return [name for name, one in DESCRIPTORS.items() if kernel in one.kernels]
+    if not asked:
+        raise SettingsError(f"no descriptor given. Use at least one of: {', '.join(DESCRIPTORS)}.")
+    return [name for name in DESCRIPTORS if name in asked]
+
+
+def _kernel_in_words(kernel: KernelName, names: Sequence[str]) -> str:
+    parts: dict[str, list[str]] = {}
+    for name in names:
+        one = DESCRIPTORS[name]
+        euclidean = kernel == "gaussian-emd" and one.spacing is None
+        bins = "" if one.bins is None else f"{one.bins} bins, "
+        words = parts.setdefault("gaussian" if euclidean else kernel, [])
+        words.append(f"{name} {bins}sigma {one.sigma:g}")
+    return ", ".join(f"{used} ({'; '.join(words)})" for used, words in parts.items())
 
 
 @dataclass(frozen=True)
-class _Described:
-    """Graphs that all have a node, the (V,15) orbit counts of their nodes, and how many had none.
+class _GraphSet:
+    """Graphs with at least one node each, their (V,15) orbit counts, and how many had no node.
 
-    Orbit counts are the costly part and serve three purposes, so they are computed once.
+    Orbit counts are the expensive part and are needed three times, so they are computed once.
     """
 
     union: GraphUnion
@@ -225,54 +264,14 @@ class _Described:
     empty: int
 
     @classmethod
-    def of(cls, graphs: Sequence[nx.Graph[Any]], name: str, drop_isolated: bool) -> _Described:
-        try:
-            union = GraphUnion.of(graphs)
-        except GraphDataError as error:
-            raise GraphDataError(f"{name}, {error}") from None
-        if not len(union):
-            raise GraphDataError(
-                f"{name} holds no graph, so there is nothing to compare; give at least one."
-            )
-        if drop_isolated:
-            union = union.without_isolated()
+    def of(cls, graphs: Sequence[nx.Graph[Any]], name: str, drop_isolated: bool) -> _GraphSet:
+        union = union_of(graphs, name, drop_isolated=drop_isolated)
         empty = int((union.sizes == 0).sum())
         union = union.with_node_in_empty()
         return cls(union, union_orbit_counts(union), empty)
 
 
-def _degree_mmd(ours: _Described, theirs: _Described, emd: bool) -> float:
-    x, y = union_degree_histograms(ours.union), union_degree_histograms(theirs.union)
-    return _histogram_mmd(x, y, emd, sigma=DEGREE_SIGMA, spacing=1.0)
-
-
-def _clustering_mmd(ours: _Described, theirs: _Described, emd: bool) -> float:
-    x = union_clustering_histograms(ours.union, ours.orbits[:, 3])
-    y = union_clustering_histograms(theirs.union, theirs.orbits[:, 3])
-    return _histogram_mmd(x, y, emd, sigma=CLUSTERING_SIGMA, spacing=1 / CLUSTERING_BINS)
-
-
-def _orbit_mmd(ours: _Described, theirs: _Described, emd: bool) -> float:
-    x = union_mean_orbits(ours.union, ours.orbits)
-    y = union_mean_orbits(theirs.union, theirs.orbits)
-    return mmd(x, y, partial(gaussian if emd else gaussian_tv, sigma=ORBIT_SIGMA))
-
-
-def _spectrum_mmd(ours: _Described, theirs: _Described, emd: bool) -> float:
-    x, y = union_spectrum_histograms(ours.union), union_spectrum_histograms(theirs.union)
-    # As published, the earth is moved by numbers of bins here, not by differences of eigenvalues.
-    return _histogram_mmd(x, y, emd, sigma=SPECTRUM_SIGMA, spacing=1.0)
-
-
-def _histogram_mmd(x: IntArray, y: IntArray, emd: bool, *, sigma: float, spacing: float) -> float:
-    width = max(x.shape[1], y.shape[1])
-    if emd:
-        kernel = partial(gaussian_emd, sigma=sigma, spacing=spacing)
-        return mmd(cumulative(x, width), cumulative(y, width), kernel)
-    return mmd(normalised(x, width), normalised(y, width), partial(gaussian_tv, sigma=sigma))
-
-
-def _classes(ours: _Described, known: _Described | None) -> list[int]:
-    parts = [ours] if known is None else [ours, known]
-    union = GraphUnion.concatenate([part.union for part in parts])
-    return union_isomorphism_classes(union, np.concatenate([part.orbits for part in parts]))
+def _isomorphism_classes(samples: _GraphSet, training: _GraphSet | None) -> list[int]:
+    sets = [samples] if training is None else [samples, training]
+    union = GraphUnion.concatenate([one.union for one in sets])
+    return union_isomorphism_classes(union, np.concatenate([one.orbits for one in sets]))

@@ -1,66 +1,31 @@
-"""How many times the training set's own distance a model's distance to the test graphs is."""
+"""MMDs of samples divided by those of the training set."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-
 from graphscore.errors import SettingsError
-from graphscore.metrics.evaluation import EvaluationResult
+from graphscore.metrics.evaluation import DESCRIPTORS, EvaluationResult
 
-_ZERO = 5e-5  # 0.0000 in a table of four digits; dividing by it would be dividing by noise
-
-
-@dataclass(frozen=True)
-class FloorRatio:
-    """Distances of samples divided by those of the training set; 1 is as near as fresh graphs are.
-
-    A ratio is None where the training set's distance is zero to four digits (trees have no
-    clustering) or the description was not measured.
-
-    Attributes:
-        degree: ratio of the degree MMDs.
-        clustering: ratio of the clustering MMDs.
-        orbit: ratio of the orbit MMDs.
-        spectrum: ratio of the spectrum MMDs.
-    """
-
-    degree: float | None
-    clustering: float | None
-    orbit: float | None
-    spectrum: float | None
-
-    @property
-    def average(self) -> float | None:
-        """Mean of the ratios that there are; None if there is none.
-
-        >>> FloorRatio(degree=1.0, clustering=None, orbit=4.0, spectrum=None).average
-        2.5
-        """
-        ratios = [ratio for ratio in asdict(self).values() if ratio is not None]
-        return sum(ratios) / len(ratios) if ratios else None
-
-    def to_dict(self) -> dict[str, float | None]:
-        """Return all ratios and their average as plain values that JSON can hold.
-
-        >>> FloorRatio(degree=1.0, clustering=None, orbit=4.0, spectrum=None).to_dict()["average"]
-        2.5
-        """
-        return {**asdict(self), "average": self.average}
+_ZERO = 5e-5  # rounds to 0.0000 in a table of four digits; a ratio to it would be noise
 
 
-def ratio_to_floor(result: EvaluationResult, floor: EvaluationResult) -> FloorRatio:
-    """Divide each distance of samples by the training set's own distance to the same graphs.
+def ratio_to_floor(result: EvaluationResult, floor: EvaluationResult) -> dict[str, float | None]:
+    """Divide each MMD of samples by the training set's own MMD to the same reference graphs.
 
-    The mean of these is the "Ratio" of published tables, which have one more description (wavelets
-    of the spectrum) in it. The training set usually has more graphs than were sampled, and the
-    estimate falls with their number, so fresh graphs of the true distribution may come out above 1.
+    A ratio is None where the floor is zero to four digits (trees have no clustering) or the
+    descriptor was not measured. The average is the "Ratio" of published tables, which include one
+    more descriptor (wavelets of the spectrum). The estimator is biased upwards by a term that falls
+    with the number of graphs, and the training set is usually larger than the set of samples, so
+    even graphs of the true distribution may have a ratio above 1.
 
     Args:
         result: `evaluate(samples, test, ...)`.
         floor: `evaluate(training, test, ...)` with the same settings.
 
+    Returns:
+        The ratio by descriptor, and the mean of those that are not None as "average".
+
     Raises:
-        SettingsError: the two were measured in different ways or against different graphs.
+        SettingsError: the two have different settings or reference graphs.
 
     Example:
         >>> import networkx as nx
@@ -68,20 +33,23 @@ def ratio_to_floor(result: EvaluationResult, floor: EvaluationResult) -> FloorRa
         >>> test = [nx.path_graph(4)]
         >>> floor = evaluate([nx.path_graph(5)], test)
         >>> result = evaluate([nx.star_graph(3)], test)
-        >>> round(ratio_to_floor(result, floor).degree, 1), ratio_to_floor(floor, floor).average
-        (23.6, 1.0)
+        >>> round(ratio_to_floor(result, floor)["degree"], 1)
+        23.6
+        >>> ratio_to_floor(floor, floor)["average"]
+        1.0
     """
     for field in ("kernel", "estimator", "drop_isolated", "reference_count"):
         one, other = getattr(result, field), getattr(floor, field)
         if one != other:
             raise SettingsError(
                 f"the result and its floor differ in {field} ({one!r} and {other!r}), so their "
-                "ratio says nothing. Evaluate both with the same settings against the same graphs."
+                "ratio is meaningless. Evaluate both with the same settings and reference graphs."
             )
-    distances, least = result.distances, floor.distances
-    return FloorRatio(
-        **{
-            name: distances[name] / least[name] if least.get(name, 0.0) > _ZERO else None
-            for name in ("degree", "clustering", "orbit", "spectrum")
-        }
-    )
+    ratios = {
+        name: result.distances[name] / floor.distances[name]
+        if floor.distances.get(name, 0.0) > _ZERO
+        else None
+        for name in DESCRIPTORS
+    }
+    known = [ratio for ratio in ratios.values() if ratio is not None]
+    return {**ratios, "average": sum(known) / len(known) if known else None}

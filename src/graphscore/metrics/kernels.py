@@ -1,4 +1,7 @@
-"""Similarity of two descriptors: the kernels under which sets of graphs are compared."""
+"""Kernels between descriptors of graphs.
+
+Each takes (n,D) and (m,D) descriptors and a width sigma, and returns the (n,m) kernel matrix.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from graphscore.errors import GraphDataError
+from graphscore.metrics.disjoint_union import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 Kernel = Callable[[FloatArray, FloatArray], FloatArray]
 """A function of (n,D) and (m,D) descriptors that returns the (n,m) kernel matrix."""
 
 
 def gaussian(x: FloatArray, y: FloatArray, *, sigma: float) -> FloatArray:
     """Return the Gaussian kernel k(x,y) = exp(-|x - y|^2 / (2 sigma^2)).
-
-    Args:
-        x: (n,D) descriptors.
-        y: (m,D) descriptors.
-        sigma: width of the kernel.
-
-    Returns:
-        The (n,m) kernel matrix.
 
     Example:
         >>> gaussian(np.array([[0.0]]), np.array([[0.0], [2.0]]), sigma=1.0).round(4).tolist()
@@ -39,14 +34,7 @@ def gaussian_emd(x: FloatArray, y: FloatArray, *, sigma: float, spacing: float) 
     On a line with equally spaced bins the earth mover's distance is the L1 distance of the
     cumulative distributions times the spacing, EMD(p,q) = spacing * sum_k |P_k - Q_k|.
 
-    Args:
-        x: (n,D) rows of `cumulative`.
-        y: (m,D) rows of `cumulative`.
-        sigma: width of the kernel.
-        spacing: distance of neighbouring bins.
-
-    Returns:
-        The (n,m) kernel matrix.
+    Rows of x and y are those of `cumulative`; `spacing` is the distance of neighbouring bins.
 
     Example:
         >>> x, y = cumulative(np.array([[1, 0, 0]])), cumulative(np.array([[0, 0, 1]]))
@@ -61,14 +49,6 @@ def gaussian_tv(x: FloatArray, y: FloatArray, *, sigma: float) -> FloatArray:
 
     Between distributions TV is the total variation distance. As published, the same formula is
     used for descriptors that do not sum to one.
-
-    Args:
-        x: (n,D) rows of `normalised`, or other descriptors.
-        y: (m,D) likewise.
-        sigma: width of the kernel.
-
-    Returns:
-        The (n,m) kernel matrix.
 
     Example:
         >>> x, y = normalised([[1, 0, 0]]), normalised([[0, 0, 1]])

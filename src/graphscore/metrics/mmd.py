@@ -1,11 +1,12 @@
-"""Maximum mean discrepancy: how far two sets of descriptors are apart under a kernel."""
+"""Maximum mean discrepancy (MMD) between two sets of descriptors."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from graphscore.errors import GraphDataError
-from graphscore.metrics.kernels import FloatArray, Kernel
+from graphscore.metrics.disjoint_union import FloatArray
+from graphscore.metrics.kernels import Kernel
 
 _ROWS = 512  # rows of a kernel matrix held at a time; bounds memory for large sample sets
 
@@ -13,9 +14,9 @@ _ROWS = 512  # rows of a kernel matrix held at a time; bounds memory for large s
 def mmd(x: FloatArray, y: FloatArray, kernel: Kernel) -> float:
     """Return the biased estimate mean k(x,x') + mean k(y,y') - 2 mean k(x,y) (a squared distance).
 
-    The diagonal is included, as in published evaluations; hence the estimate depends on the number
-    of descriptors, and comparisons are only fair at equal counts. It is not clipped: rounding, or a
-    kernel that is not positive definite, may leave a value slightly below zero.
+    The diagonal is included, as in published evaluations, so the estimate depends on the number of
+    descriptors: compare only values of equal counts. It is not clipped: rounding, or a kernel that
+    is not positive definite, may give a value slightly below zero.
 
     Args:
         x: (n,D) descriptors.

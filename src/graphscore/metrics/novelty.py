@@ -1,4 +1,4 @@
-"""Which graphs are the same up to the names of their nodes: uniqueness and novelty."""
+"""Uniqueness and novelty: which graphs are isomorphic."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import rustworkx
 
-from graphscore.errors import GraphDataError
-from graphscore.metrics.disjoint_union import GraphUnion, IntArray
+from graphscore.metrics.disjoint_union import GraphUnion, IntArray, union_of
 from graphscore.metrics.orbits import union_orbit_counts
 
 Hashes = npt.NDArray[np.uint64]
@@ -37,8 +36,7 @@ def isomorphism_classes(graphs: Sequence[nx.Graph[Any]]) -> list[int]:
         >>> isomorphism_classes([nx.cycle_graph(6), two_triangles, relabelled])
         [0, 1, 0]
     """
-    union = GraphUnion.of(graphs)
-    return union_isomorphism_classes(union, union_orbit_counts(union))
+    return classes_of_unions(GraphUnion.of(graphs))
 
 
 def uniqueness(samples: Sequence[nx.Graph[Any]], *, drop_isolated: bool = False) -> float:
@@ -55,8 +53,8 @@ def uniqueness(samples: Sequence[nx.Graph[Any]], *, drop_isolated: bool = False)
         >>> uniqueness([nx.path_graph(3), nx.star_graph(2), nx.cycle_graph(3), nx.path_graph(2)])
         0.75
     """
-    union = _prepared(samples, "samples", drop_isolated)
-    return uniqueness_of_classes(union_isomorphism_classes(union, union_orbit_counts(union)))
+    union = union_of(samples, "samples", drop_isolated=drop_isolated)
+    return uniqueness_of_classes(classes_of_unions(union))
 
 
 def novelty(
@@ -79,10 +77,9 @@ def novelty(
         >>> novelty([nx.star_graph(2), nx.cycle_graph(3)], training=[nx.path_graph(3)])
         0.5
     """
-    sampled = _prepared(samples, "samples", drop_isolated)
-    union = GraphUnion.concatenate([sampled, _prepared(training, "training", drop_isolated)])
-    classes = union_isomorphism_classes(union, union_orbit_counts(union))
-    return novelty_of_classes(classes, len(sampled))
+    sampled = union_of(samples, "samples", drop_isolated=drop_isolated)
+    known = union_of(training, "training", drop_isolated=drop_isolated)
+    return novelty_of_classes(classes_of_unions(sampled, known), len(sampled))
 
 
 def uniqueness_of_classes(classes: Sequence[int]) -> float:
@@ -102,6 +99,12 @@ def novelty_of_classes(classes: Sequence[int], sample_count: int) -> float:
     """
     known = set(classes[sample_count:])
     return sum(label not in known for label in classes[:sample_count]) / sample_count
+
+
+def classes_of_unions(*unions: GraphUnion) -> list[int]:
+    """Number the graphs of all unions, one after the other; see `isomorphism_classes`."""
+    union = GraphUnion.concatenate(unions)
+    return union_isomorphism_classes(union, union_orbit_counts(union))
 
 
 def union_isomorphism_classes(union: GraphUnion, orbits: IntArray) -> list[int]:
@@ -133,15 +136,8 @@ def union_isomorphism_classes(union: GraphUnion, orbits: IntArray) -> list[int]:
     return classes
 
 
-def _prepared(graphs: Sequence[nx.Graph[Any]], name: str, drop_isolated: bool) -> GraphUnion:
-    union = GraphUnion.of(graphs)
-    if not len(union):
-        raise GraphDataError(f"{name} holds no graph, so no share can be taken; give at least one.")
-    return union.without_isolated() if drop_isolated else union
-
-
 def _mixed(values: Hashes) -> Hashes:
-    """Scramble 64-bit words so that sums of different sets rarely agree (a bijection)."""
+    """Mix the bits of 64-bit words (a bijection), so that sums of different sets rarely agree."""
     values = (values ^ (values >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     values = (values ^ (values >> np.uint64(29))) * np.uint64(0xD1B54A32D192ED03)
     return values ^ (values >> np.uint64(32))
@@ -176,7 +172,7 @@ def _graph_hashes(union: GraphUnion, colours: Hashes) -> Hashes:
 def _ordered_by_colour(union: GraphUnion, colours: Hashes) -> tuple[list[IntArray], Hashes]:
     """Renumber the nodes of each graph by colour; return edges (m,2) per graph, and colours (V,).
 
-    Graphs whose edges agree after renumbering are isomorphic without further search. This settles
+    Graphs whose edges agree after renumbering are isomorphic without further search. This finds
     nearly all copies, because most colours occur once or belong to interchangeable nodes.
     """
     order = np.lexsort((colours, union.graph_of_node))

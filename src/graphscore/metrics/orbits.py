@@ -39,16 +39,16 @@ _ORBIT_BY_DEGREES: dict[tuple[tuple[int, ...], int], int] = {
 
 
 def orbit_counts(graphs: Iterable[nx.Graph[Any]]) -> list[IntArray]:
-    """Count, for every node, the induced connected graphlets it belongs to, by its place in them.
+    """Count the induced connected graphlets that contain each node, by the node's orbit in them.
 
     Numbering as in ORCA: 0 degree; 1, 2 end and middle of a path of three; 3 triangle; 4, 5 end and
     middle of a path of four; 6, 7 leaf and centre of a claw; 8 four-cycle; 9, 10, 11 paw: tail end,
     node of degree two, of degree three; 12, 13 diamond: node of degree two, of degree three; 14
     complete graph of four.
 
-    Subgraphs that need not be induced have closed formulas f in degrees, triangles and common
-    neighbours; the induced counts g solve the triangular system f = M g, where M[o, p] counts the
-    spanning subgraphs of the graphlet of orbit p that put its root into orbit o.
+    Counts f of subgraphs that need not be induced have closed formulas in degrees, triangles and
+    common neighbours. The induced counts g solve the triangular system f = M g, where M[o, p] is
+    the number of spanning subgraphs of the graphlet of orbit p in which its root has orbit o.
 
     Returns:
         One (n,15) int64 array per graph, rows in the order in which the graph lists its nodes.
@@ -79,7 +79,7 @@ def union_orbit_counts(union: GraphUnion) -> IntArray:
 
 
 def _blocks(sizes: IntArray) -> Iterator[IntArray]:
-    """Split graphs, ordered by size, into blocks that pad little and fit in bounded memory."""
+    """Split graphs, ordered by size, into blocks with little padding and bounded memory."""
     order = np.argsort(sizes, kind="stable")
     start = 0
     while start < len(order):
@@ -195,12 +195,12 @@ class _NeighbourBits:
         np.add.at(words, (place >> 6, union.src), np.uint64(1) << (place & 63).astype(np.uint64))
         shift = np.arange(width) + 1 - 64 * np.arange(len(words))[:, None]
         ones = np.full(shift.shape, ~np.uint64(0))
-        # A shift by 64 is undefined in C, hence the detour over 63.
+        # A shift by 64 is undefined in C, so it is clipped to 63 and handled by `where`.
         above = np.where(shift > 63, np.uint64(0), ones << shift.clip(0, 63).astype(np.uint64))
         return cls(words, local, above)
 
     def common(self, *nodes: IntArray) -> IntArray:
-        """Count the common neighbours of the given nodes, taken together entry by entry."""
+        """Count the common neighbours of the nodes at each index of the given arrays."""
         total = np.zeros(len(nodes[0]), dtype=np.int64)
         for word in self.words:
             both = word[nodes[0]]
@@ -213,9 +213,9 @@ class _NeighbourBits:
 def _triangle_sums(
     union: GraphUnion, rows: _NeighbourBits, t_edge: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Return per node the sum over its triangles (i,j,k) of t_jk - 1, and its number of K4.
+    """Return per node i the sum over its triangles (i,j,k) of t_jk - 1, and its number of K4.
 
-    A complete graph on four nodes is seen once from each of the three triangles at node i.
+    Each of the three triangles at node i in a K4 finds it once.
     """
     tips = np.zeros(union.node_count)
     cliques = np.zeros(union.node_count)
@@ -254,7 +254,7 @@ def _four_cycles(union: GraphUnion, rows: _NeighbourBits) -> IntArray:
     """Return per node i the number of four-cycles through it, sum over j of C((A^2)_ij, 2)."""
     d = union.degrees
     pair_work = int((union.sizes**2).sum()) * len(rows.words)
-    # Measured: one step of the sparse product costs about as much as six words of all pairs.
+    # Measured: one step of the sparse product takes about as long as six words of all pairs.
     if 6 * int((d**2).sum()) < pair_work:
         return _four_cycles_sparse(union)
     return _four_cycles_pairs(union, rows)
@@ -272,7 +272,7 @@ def _four_cycles_sparse(union: GraphUnion) -> IntArray:
         paths = adj[part] @ adj
         paths.data = paths.data * (paths.data - 1) // 2
         total[part] = paths.sum(1)
-    # The diagonal of A^2 holds degrees, which are no paths to another node.
+    # The diagonal of A^2 holds degrees, which are not paths to another node.
     return total - union.degrees * (union.degrees - 1) // 2
 
 
@@ -295,7 +295,7 @@ def _four_cycles_pairs(union: GraphUnion, rows: _NeighbourBits) -> IntArray:
 
 
 def _parts_of_total(amounts: IntArray, limit: int) -> Iterator[slice]:
-    """Cut a list into consecutive slices whose amounts add up to about `limit` at most."""
+    """Split a list into consecutive slices whose amounts sum to at most about `limit`."""
     reached = np.cumsum(amounts)
     start = 0
     while start < len(amounts):

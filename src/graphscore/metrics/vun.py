@@ -1,4 +1,4 @@
-"""V.U.N.: the share of samples that are valid, unique and novel at once."""
+"""V.U.N.: the share of samples that are valid, unique and novel."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
-from graphscore.errors import GraphDataError, SettingsError
+from graphscore.errors import SettingsError
+from graphscore.metrics.disjoint_union import union_of
 from graphscore.metrics.novelty import (
-    isomorphism_classes,
+    classes_of_unions,
     novelty_of_classes,
     uniqueness_of_classes,
 )
-from graphscore.metrics.validity import Rule
+from graphscore.metrics.validity import ValidityCheck
 
 if TYPE_CHECKING:
-    from graphscore.metrics.validity import Validity
+    from graphscore.metrics.validity import IsValid
 
 _NORMAL_975 = 1.959963984540054  # 97.5 % quantile of the normal distribution: two-sided 95 %
 
@@ -30,9 +31,9 @@ class VunResult:
     """Shares of samples that are valid, unique, novel, and all three.
 
     Attributes:
-        valid: share of samples for which the validity function holds.
-        unique: share of samples that are isomorphic to no earlier sample; so every isomorphism
-            class counts once, as in `uniqueness`.
+        valid: share of samples that are valid.
+        unique: share of samples that are isomorphic to no earlier sample; every isomorphism class
+            counts once, as in `uniqueness`.
         novel: share of samples that are isomorphic to no training graph.
         vun: share of samples that are all three.
         vun_low: lower end of the 95 % Wilson interval of `vun`.
@@ -40,8 +41,8 @@ class VunResult:
         sample_count: number of samples.
         training_count: number of training graphs.
         validity: name of the validity function.
-        faults: what is wrong with samples that are not valid, and how many that is said of, most
-            frequent first; empty if the validity function does not say, see `Rule`.
+        invalid_reasons: why samples are invalid, and the number of samples by reason, most
+            frequent first; empty unless the validity function is a `ValidityCheck`.
         seconds: wall-clock time.
 
     Example:
@@ -60,7 +61,7 @@ class VunResult:
     sample_count: int
     training_count: int
     validity: str
-    faults: Mapping[str, int]
+    invalid_reasons: Mapping[str, int]
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,62 +82,55 @@ class VunResult:
 
 
 def vun(
-    samples: Sequence[nx.Graph[Any]], training: Sequence[nx.Graph[Any]], valid: Validity
+    samples: Sequence[nx.Graph[Any]], training: Sequence[nx.Graph[Any]], valid: IsValid
 ) -> VunResult:
-    """Return the shares of samples that are valid, unique, novel, and all three at once.
+    """Return the shares of samples that are valid, unique, novel, and all three.
 
-    As published (Martinkus et al. 2022), the first sample of an isomorphism class counts and later
-    ones do not, and graphs are compared as they are, nodes without edges included. Comparisons are
-    exact. The interval takes samples as independent draws; it does not cover what a model trained
-    again would give.
+    As published (Martinkus et al. 2022), only the first sample of an isomorphism class counts, and
+    isolated nodes are kept. Isomorphism tests are exact. The interval treats samples as independent
+    draws from one model; it does not cover the variation between trainings.
 
     Args:
         samples: generated graphs, at least one.
         training: graphs that the model was trained on, at least one.
-        valid: function that tells valid graphs. `validity_of("planar")` and the like also say
-            what is wrong with the others.
+        valid: function that returns whether a graph is valid. A `ValidityCheck` such as
+            `validity_of("planar")` also gives the reasons why graphs are invalid.
 
     Raises:
         GraphDataError: a list is empty, or a graph is directed, a multigraph or has self-loops.
-        SettingsError: `valid` is no function.
+        SettingsError: `valid` is not a function.
 
     Example:
         >>> from graphscore.metrics import validity_of
         >>> samples, training = [nx.path_graph(4), nx.cycle_graph(4)], [nx.star_graph(3)]
         >>> result = vun(samples, training, validity_of("tree"))
-        >>> result.valid, result.unique, result.novel, result.vun, result.faults
+        >>> result.valid, result.unique, result.novel, result.vun, result.invalid_reasons
         (0.5, 1.0, 1.0, 0.5, {'with a cycle': 1})
     """
     start = time.perf_counter()
     if not callable(valid):
         raise SettingsError(
-            f"valid is {valid!r}, but a function of a graph is expected. Datasets without a rule "
-            "for valid graphs have no V.U.N.; use uniqueness and novelty."
+            f"valid is {valid!r}, but a function of a graph is expected. Datasets without a "
+            "validity check have no V.U.N.; use uniqueness and novelty."
         )
-    for name, graphs in (("samples", samples), ("training", training)):
-        if not len(graphs):
-            raise GraphDataError(
-                f"{name} holds no graph, so no share can be taken; give at least one."
-            )
-    classes = isomorphism_classes([*samples, *training])
-    known = set(classes[len(samples) :])
-    faults: Counter[str] = Counter()
-    if isinstance(valid, Rule):
-        found = [valid.fault(graph) for graph in samples]
-        holds = [fault is None for fault in found]
-        faults.update(fault for fault in found if fault is not None)
+    classes = classes_of_unions(union_of(samples, "samples"), union_of(training, "training"))
+    reasons: Counter[str] = Counter()
+    if isinstance(valid, ValidityCheck):
+        found = [valid.invalid_reason(graph) for graph in samples]
+        reasons.update(reason for reason in found if reason is not None)
+        is_valid = [reason is None for reason in found]
         name = valid.name
     else:
-        holds = [bool(valid(graph)) for graph in samples]
+        is_valid = [bool(valid(graph)) for graph in samples]
         name = getattr(valid, "__name__", repr(valid))
-    seen: set[int] = set()
+    seen = set(classes[len(samples) :])
     good = 0
-    for label, holds_here in zip(classes, holds):
-        good += holds_here and label not in seen and label not in known
+    for label, valid_here in zip(classes, is_valid):
+        good += valid_here and label not in seen
         seen.add(label)
     low, high = wilson_interval(good, len(samples))
     return VunResult(
-        valid=sum(holds) / len(samples),
+        valid=sum(is_valid) / len(samples),
         unique=uniqueness_of_classes(classes[: len(samples)]),
         novel=novelty_of_classes(classes, len(samples)),
         vun=good / len(samples),
@@ -145,7 +139,7 @@ def vun(
         sample_count=len(samples),
         training_count=len(training),
         validity=name,
-        faults=dict(faults.most_common()),
+        invalid_reasons=dict(reasons.most_common()),
         seconds=time.perf_counter() - start,
     )
 
@@ -154,8 +148,8 @@ def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
     """Return the 95 % interval of a share by Wilson's score method.
 
     With p = successes / trials and z = 1.96 its ends are
-    [p + z^2/2n -+ z sqrt(p (1-p)/n + z^2/4n^2)] / (1 + z^2/n). Unlike the usual p +- z s, it stays
-    within [0,1] and is not empty when all or none succeed.
+    [p + z^2/2n -+ z sqrt(p (1-p)/n + z^2/4n^2)] / (1 + z^2/n). Unlike the normal
+    approximation p +- z s, it stays within [0,1] and has a positive width at p = 0 and p = 1.
 
     Raises:
         SettingsError: there is no trial, or there are not between 0 and `trials` successes.
@@ -166,13 +160,13 @@ def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
     """
     if trials < 1 or not 0 <= successes <= trials:
         raise SettingsError(
-            f"{successes} successes in {trials} trials: expected at least one trial and no more "
-            "successes than trials."
+            f"{successes} successes in {trials} trials: expected at least one trial, and between 0 "
+            "and that many successes."
         )
     share, z = successes / trials, _NORMAL_975
     middle = share + z**2 / (2 * trials)
     reach = z * sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
     scale = 1 + z**2 / trials
-    # Where all or none succeed, rounding may miss the share itself or leave [0,1].
+    # At p = 0 and p = 1, rounding may exclude p itself or leave [0,1].
     low, high = (middle - reach) / scale, (middle + reach) / scale
     return max(0.0, min(share, low)), min(1.0, max(share, high))

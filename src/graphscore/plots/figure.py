@@ -1,4 +1,4 @@
-"""A figure that belongs to no window, and the way it becomes a file."""
+"""Create figures without a window and write them to files."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def new_figure(width: float, height: float, **options: Any) -> Any:
 
 
 def write_figure(figure: Any, target: Path) -> None:
-    """Write a figure in the format that the suffix says."""
+    """Write a figure in the format of the suffix."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format=target.suffix[1:].lower(), facecolor="white")
     write_file(target, buffer.getvalue())
 
 
 def plain_axes(axis: Any) -> None:
-    """Light grid, no frame at the top and at the right."""
+    """Add a light grid and remove the frame at the top and right."""
     axis.grid(True, which="major", color=GRID, linewidth=0.6)
     axis.set_axisbelow(True)
     axis.spines[["top", "right"]].set_visible(False)

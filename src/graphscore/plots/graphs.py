@@ -1,4 +1,4 @@
-"""Graphs drawn side by side, so that a reader sees whether samples look like the data."""
+"""Draw graphs side by side, for visual comparison of samples and data."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from graphscore.plots.figure import new_figure, write_figure
 PALETTE = ("#2a6f97", "#e07a5f", "#81b29a", "#f2cc8f", "#6d597a", "#b56576", "#355070", "#bc6c25")
 EDGE_INSIDE, EDGE_BETWEEN = "#8d99ae", "#d62828"
 FORMATS = (".png", ".pdf", ".svg")
-CROWDED = 30
-"""Nodes of a graph from which they are drawn smaller."""
+FULL_SIZE_NODES = 30
+"""Largest number of nodes at which nodes have full size; those of larger graphs are smaller."""
 
 
 def layout(graph: nx.Graph[Any]) -> dict[Any, np.ndarray]:
-    """Place nodes by their distances in the graph (Kamada and Kawai), components side by side."""
+    """Return node positions by graph distances (Kamada and Kawai), components side by side."""
     if graph.number_of_nodes() < 2:
         return {node: np.zeros(2) for node in graph}
     distances = dict(nx.all_pairs_shortest_path_length(graph))
     widest = max(max(row.values()) for row in distances.values())
-    # Unconnected nodes have no distance; a little more than the widest keeps parts apart.
+    # Nodes of different components get a distance slightly above the largest finite one.
     full = {u: {v: distances[u].get(v, widest + 1.5) for v in graph} for u in graph}
     positions: dict[Any, np.ndarray] = nx.kamada_kawai_layout(graph, dist=full)
     return positions
 
 
 def communities(graph: nx.Graph[Any]) -> dict[Any, int]:
-    """Return a community number per node: by the nodes' attribute "community", if all have it.
+    """Return the community of each node: the node attribute "community" if all nodes have it.
 
-    Otherwise they are found by greedy modularity, the largest first.
+    Otherwise communities are found by greedy modularity and numbered from the largest.
     """
-    told = nx.get_node_attributes(graph, COMMUNITY)
-    if len(told) == len(graph):
-        number_of = {value: number for number, value in enumerate(dict.fromkeys(told.values()))}
-        return {node: number_of[value] for node, value in told.items()}
+    given = nx.get_node_attributes(graph, COMMUNITY)
+    if len(given) == len(graph):
+        number_of = {value: number for number, value in enumerate(dict.fromkeys(given.values()))}
+        return {node: number_of[value] for node, value in given.items()}
     if graph.number_of_edges() == 0:
         return dict.fromkeys(graph, 0)
     names = list(graph)
-    # networkx compares labels here, which labels of mixed types do not allow; numbers do.
+    # networkx compares node labels, which fails for mixed types, so nodes are numbered first.
     numbered = nx.relabel_nodes(graph, {name: number for number, name in enumerate(names)})
     parts = nx.community.greedy_modularity_communities(numbered)
     return {names[node]: number for number, part in enumerate(parts) for node in part}
@@ -60,18 +60,17 @@ def draw_comparison(
     columns: int = 4,
     rows: int = 4,
 ) -> None:
-    """Draw the first graphs of each group in a block of its own and write the picture.
+    """Draw the first graphs of each group in a block of its own and write the figure.
 
-    Rows that all groups leave empty are left out.
-
-    Nodes are coloured by community and sized by degree; edges between communities are red.
+    Nodes are coloured by community and sized by degree; edges between communities are red. Rows
+    that are empty in all groups are left out.
 
     Args:
         groups: heading and graphs of each block, left to right.
         path: .png, .pdf or .svg.
 
     Raises:
-        OutputError: the suffix is none of these, or the file cannot be written.
+        OutputError: the suffix is not one of these, or the file cannot be written.
     """
     target = Path(path)
     check_picture(target)
@@ -92,11 +91,10 @@ def draw_comparison(
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
-    """Refuse a file that a picture could not be written to, before long work.
+    """Refuse a path that a figure could not be written to, before long work.
 
     Raises:
-        OutputError: its suffix is none of `FORMATS`, it is a folder, or nothing may be written
-            there.
+        OutputError: its suffix is not one of `FORMATS`, it is a folder, or it is not writable.
     """
     suffix = Path(path).suffix
     if suffix.lower() not in FORMATS:
@@ -117,16 +115,16 @@ def draw_graph(
     """Draw a graph on a matplotlib axis: nodes coloured by community and sized by degree.
 
     Args:
-        where: place of each node, by `layout` if not given.
-        community: number of each node's community, by `communities` if not given.
+        where: position of each node, by default from `layout`.
+        community: community of each node, by default from `communities`.
     """
     where = layout(graph) if where is None else where
     community = communities(graph) if community is None else community
     inside = [edge for edge in graph.edges if community[edge[0]] == community[edge[1]]]
     between = [edge for edge in graph.edges if community[edge[0]] != community[edge[1]]]
     style = {"ax": axis, "width": 0.7}
-    # Many nodes share the same space, and must not hide the edges between them.
-    scale = min(1.0, CROWDED / max(1, len(graph)))
+    # Smaller nodes in large graphs, so that they do not hide edges.
+    scale = min(1.0, FULL_SIZE_NODES / max(1, len(graph)))
     nx.draw_networkx_edges(graph, where, edgelist=inside, edge_color=EDGE_INSIDE, **style)
     nx.draw_networkx_edges(graph, where, edgelist=between, edge_color=EDGE_BETWEEN, **style)
     nx.draw_networkx_nodes(

@@ -1,5 +1,79 @@
-"""One file per format: bytes to graphs still to be checked, and clean graphs to bytes.
+"""File formats: one module per format, and `FORMATS`, the table of all of them.
 
-Nothing here touches the disk or checks for simple graphs; `graphscore.graphs.files` does the first
-and `graphscore.graphs.validation` the second.
+A format decodes bytes into graphs that are still unchecked, and encodes clean graphs into bytes.
+`graphscore.graphs.files` reads and writes the files, `graphscore.graphs.validation` checks the
+graphs. To add a format, write its module and add one entry to `FORMATS`.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import networkx as nx
+
+from graphscore.graphs.formats import edge_list, graph6, markup, npz, tu
+from graphscore.graphs.validation import Candidate
+
+
+@dataclass(frozen=True)
+class ManyPerFile:
+    """A format whose single file holds any number of graphs.
+
+    Attributes:
+        suffixes: endings of file names, in lower case.
+        decode: function of the bytes and the file's name (for errors).
+        encode: function of graphs on nodes 0..n-1.
+        compressed: whether the format is compressed already, so that .gz is refused.
+    """
+
+    suffixes: tuple[str, ...]
+    decode: Callable[[bytes, str], Iterator[Candidate]]
+    encode: Callable[[Sequence[nx.Graph[Any]]], bytes]
+    compressed: bool = False
+
+
+@dataclass(frozen=True)
+class OnePerFile:
+    """A format with one graph per file; several graphs are a folder of files."""
+
+    suffixes: tuple[str, ...]
+    decode: Callable[[bytes, str], Candidate]
+    encode: Callable[[nx.Graph[Any]], bytes]
+
+
+@dataclass(frozen=True)
+class WholeFolder:
+    """A format whose graphs are spread over the files of a folder.
+
+    Attributes:
+        required: endings of the file names by which such a folder is recognised.
+        optional: endings of further files that are read.
+        decode: function of the contents by file name and the folder's name (for errors).
+        encode: function of the folder's name and graphs; returns contents by file name.
+    """
+
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
+    decode: Callable[[Mapping[str, bytes], str], Iterator[Candidate]]
+    encode: Callable[[str, Sequence[nx.Graph[Any]]], dict[str, bytes]]
+    suffixes: tuple[str, ...] = ()
+
+
+Format = ManyPerFile | OnePerFile | WholeFolder
+
+FORMATS: dict[str, Format] = {
+    "graph6": ManyPerFile((".g6",), graph6.decode_lines, graph6.encode_graph6),
+    "sparse6": ManyPerFile((".s6",), graph6.decode_lines, graph6.encode_sparse6),
+    "npz": ManyPerFile((".npz",), npz.decode_npz, npz.encode_npz, compressed=True),
+    "graphml": OnePerFile((".graphml",), markup.decode_graphml, markup.encode_graphml),
+    "gml": OnePerFile((".gml",), markup.decode_gml, markup.encode_gml),
+    "edgelist": OnePerFile(
+        (".edges", ".edgelist", ".txt"), edge_list.decode_edge_list, edge_list.encode_edge_list
+    ),
+    "tu": WholeFolder(
+        (tu.ARCS, tu.INDICATOR), (tu.LABELS, tu.ATTRIBUTES), tu.decode_tu, tu.encode_tu
+    ),
+}
+"""Formats by the name that `format` takes."""

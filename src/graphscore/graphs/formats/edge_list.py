@@ -1,8 +1,9 @@
-"""Edge lists: one graph per file, one edge per line, nodes without edges declared as well."""
+"""Edge lists: one graph per file, one edge per line; isolated nodes can be declared."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 import networkx as nx
@@ -44,7 +45,7 @@ def decode_edge_list(data: bytes, source: str) -> Candidate:
         for token in tokens[:2]:
             nodes.setdefault(token, number)
         if len(tokens) > 1:
-            _check_rest(tokens[2:], where)
+            _check_weight(tokens[2:], where)
             arc = (tokens[0], tokens[1])
             if arc in arcs:
                 raise GraphDataError(
@@ -52,13 +53,11 @@ def decode_edge_list(data: bytes, source: str) -> Candidate:
                     "already. List each edge once, or all edges in both directions."
                 )
             arcs[arc] = number
-    graph = _directed_where_uneven(arcs)
     order = _node_order(nodes, declared, source)
-    graph.add_nodes_from(order)
-    ordered = graph.__class__()
-    ordered.add_nodes_from(order.values())
-    ordered.add_edges_from((order[u], order[v]) for u, v in graph.edges())
-    return Candidate(source, ordered)
+    graph: nx.Graph[Any] = nx.Graph() if _is_undirected(arcs) else nx.DiGraph()
+    graph.add_nodes_from(order.values())
+    graph.add_edges_from((order[u], order[v]) for u, v in arcs)
+    return Candidate(source, graph)
 
 
 def encode_edge_list(graph: nx.Graph[Any]) -> bytes:
@@ -72,8 +71,8 @@ def encode_edge_list(graph: nx.Graph[Any]) -> bytes:
     return "\n".join([*lines, ""]).encode()
 
 
-def _check_rest(rest: list[str], where: str) -> None:
-    """Accept nothing, `{}` (written by networkx for an edge without data) or the weight 1."""
+def _check_weight(rest: list[str], where: str) -> None:
+    """Accept no weight, `{}` (written by networkx for an edge without data) or the weight 1."""
     if not rest or rest == ["{}"]:
         return
     if len(rest) > 1:
@@ -92,13 +91,10 @@ def _check_rest(rest: list[str], where: str) -> None:
         )
 
 
-def _directed_where_uneven(arcs: dict[tuple[str, str], int]) -> nx.Graph[Any]:
-    reversed_too = sum((head, tail) in arcs for tail, head in arcs if tail != head)
-    loops = sum(tail == head for tail, head in arcs)
-    even = reversed_too in (0, len(arcs) - loops)
-    graph: nx.Graph[Any] = nx.Graph() if even else nx.DiGraph()
-    graph.add_edges_from(arcs)
-    return graph
+def _is_undirected(arcs: Collection[tuple[str, str]]) -> bool:
+    """Return whether all edges or none are listed in both directions."""
+    both = [(head, tail) in arcs for tail, head in arcs if tail != head]
+    return all(both) or not any(both)
 
 
 def _node_order(nodes: dict[str, int], declared: int | None, source: str) -> dict[str, int]:

@@ -18,14 +18,14 @@ from graphscore.graphs.formats.text import check_declared
 from graphscore.graphs.validation import Candidate
 
 _HEADERS = (b">>graph6<<", b">>sparse6<<")
-_FOREIGN = {b"&": "digraph6 (directed)", b";": "incremental sparse6"}
+_UNSUPPORTED = {b"&": "digraph6 (directed)", b";": "incremental sparse6"}
 
 
 def decode_lines(data: bytes, source: str) -> Iterator[Candidate]:
     """Read lines of graph6 and sparse6, in any mixture; blank lines are skipped.
 
     Raises:
-        GraphDataError: a line with foreign characters, or with too few or too many of them.
+        GraphDataError: a line with invalid characters, or with too few or too many.
 
     Example:
         >>> [c.graph.number_of_edges() for c in decode_lines(b">>graph6<<Bw", "g.g6")]
@@ -38,9 +38,9 @@ def decode_lines(data: bytes, source: str) -> Iterator[Candidate]:
         if not record:
             continue
         where = f"{source} line {number}"
-        if record[:1] in _FOREIGN:
+        if record[:1] in _UNSUPPORTED:
             raise GraphDataError(
-                f"{where}: {_FOREIGN[record[:1]]}, but graph6 or sparse6 is expected. "
+                f"{where}: {_UNSUPPORTED[record[:1]]}, but graph6 or sparse6 is expected. "
                 "Convert the file, for instance with nauty's copyg."
             )
         if record[:1] == b":":
@@ -70,9 +70,9 @@ def encode_sparse6(graphs: Iterable[nx.Graph[Any]]) -> bytes:
 def _sextets(record: bytes, where: str) -> NDArray[np.uint8]:
     """Return the six-bit values of a line, refusing other characters."""
     characters = np.frombuffer(record, dtype=np.uint8)
-    foreign = (characters < 63) | (characters > 126)
-    if foreign.any():
-        k = int(np.flatnonzero(foreign)[0])
+    invalid = (characters < 63) | (characters > 126)
+    if invalid.any():
+        k = int(np.flatnonzero(invalid)[0])
         raise GraphDataError(
             f"{where}: character {record[k : k + 1]!r} at position {k + 1}, but graph6 and sparse6 "
             "use only the characters '?' to '~'. Check that the file is not of another format."
@@ -87,7 +87,7 @@ def _read_size(values: NDArray[np.uint8], where: str) -> tuple[int, NDArray[np.u
         start, stop = (2, 8) if len(values) > 1 and values[1] == 63 else (1, 4)
     if len(values) < stop:
         raise GraphDataError(
-            f"{where}: the line ends within the number of nodes. The file seems truncated."
+            f"{where}: the line ends within the number of nodes. The file may be truncated."
         )
     size = 0
     for value in values[start:stop].tolist():
@@ -100,13 +100,13 @@ def _decode_graph6(record: bytes, where: str) -> nx.Graph[Any]:
     size, values = _read_size(_sextets(record, where), where)
     expected = (size * (size - 1) // 2 + 5) // 6
     if len(values) != expected:
-        hint = "The line seems truncated." if len(values) < expected else "The line is too long."
+        hint = "The line may be truncated." if len(values) < expected else "The line is too long."
         raise GraphDataError(
             f"{where}: {size} nodes need {expected} characters of edges, found {len(values)}. "
             f"{hint}"
         )
     bits = np.unpackbits((values << np.uint8(2))[:, None], axis=1, count=6).ravel()
-    # Bits past the last pair only fill the last character; like other readers, ignore them.
+    # Bits after the last pair pad the last character; they are ignored, as by other readers.
     position = np.flatnonzero(bits[: size * (size - 1) // 2])
     row, column = _pairs_at(position)
     graph: nx.Graph[Any] = nx.Graph()
@@ -118,13 +118,13 @@ def _decode_graph6(record: bytes, where: str) -> nx.Graph[Any]:
 def _pairs_at(position: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return row and column of the pairs at these positions of the upper triangle."""
     # Column j starts at position j(j-1)/2. Up to MAX_DECLARED_NODES the root differs from an
-    # integer by nothing or by far more than rounding, so cutting it off is exact.
+    # integer by zero or by far more than rounding, so truncation is exact.
     column = ((1 + np.sqrt(8 * position + 1)) / 2).astype(np.int64)
     return position - column * (column - 1) // 2, column
 
 
 def _decode_sparse6(record: bytes, where: str) -> nx.Graph[Any]:
-    # The size is checked here first because networkx sets aside whatever a line declares.
+    # The size is checked first, because networkx allocates whatever a line declares.
     _read_size(_sextets(record[1:], where), where)
     try:
         graph: nx.Graph[Any] = nx.from_sparse6_bytes(record)  # type: ignore[call-overload]

@@ -1,4 +1,4 @@
-"""GraphML and GML: one graph per file, with attributes; parsed by networkx behind a guard."""
+"""GraphML and GML: one graph per file, with attributes; checked first, then parsed by networkx."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def decode_graphml(data: bytes, source: str) -> Candidate:
     """Read one graph from GraphML; node keys become node attributes.
 
     Raises:
-        GraphDataError: no well-formed XML, a document type declaration (it could define entities
-            that expand without bound), not exactly one graph, or nodes that are undeclared.
+        GraphDataError: XML that is not well-formed, a document type declaration (it could define
+            entities that expand without limit), not exactly one graph, or undeclared nodes.
     """
     num_nodes = _scan_graphml(data, source)
     try:
@@ -33,7 +33,7 @@ def decode_graphml(data: bytes, source: str) -> Candidate:
             graph: nx.Graph[Any] = nx.read_graphml(io.BytesIO(data))
     except Exception as error:  # networkx lets KeyError, ValueError and others through
         raise GraphDataError(
-            f"{source}: not valid GraphML ({_reason(error)}). Write it anew with the program it "
+            f"{source}: not valid GraphML ({_reason(error)}). Write it again with the program it "
             "came from."
         ) from error
     if graph.number_of_nodes() != num_nodes:
@@ -81,11 +81,11 @@ def decode_gml(data: bytes, source: str) -> Candidate:
         graph: nx.Graph[Any] = nx.parse_gml(text, label="id")
     except Exception as error:  # networkx lets KeyError, TypeError and others through
         raise GraphDataError(
-            f"{source}: not valid GML ({_reason(error)}). Write it anew with the program it came "
-            "from."
+            f"{source}: not valid GML ({_reason(error)}). Write it again with the program it "
+            "came from."
         ) from error
     for node, attributes in graph.nodes(data=True):
-        # A label that only repeats the id says nothing.
+        # A label that only repeats the id carries no information.
         if attributes.get("label") == str(node):
             del attributes["label"]
     return Candidate(source, graph)
@@ -112,7 +112,7 @@ def encode_gml(graph: nx.Graph[Any]) -> bytes:
 
 
 def _scan_graphml(data: bytes, source: str) -> int:
-    """Walk the XML once without building anything and return the number of <node> elements."""
+    """Parse the XML without building a tree and return the number of <node> elements."""
     counts = {"graph": 0, "node": 0}
 
     def start(name: str, _: dict[str, str]) -> None:
@@ -145,7 +145,7 @@ def _scan_graphml(data: bytes, source: str) -> int:
 
 
 def _with_scalars(graph: nx.Graph[Any]) -> nx.Graph[Any]:
-    """Copy, leaving out node attributes (vectors, say) that these formats have no type for."""
+    """Copy without node attributes that these formats have no type for, such as vectors."""
     plain: nx.Graph[Any] = nx.Graph()
     plain.add_nodes_from(
         (node, {str(k): v for k, v in attributes.items() if isinstance(v, _SCALARS)})

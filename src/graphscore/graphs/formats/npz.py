@@ -22,10 +22,10 @@ _Array = np.ndarray[Any, Any]
 
 
 def decode_npz(data: bytes, source: str) -> Iterator[Candidate]:
-    """Read a stack of graphs; without `node_mask` and `sizes` all N nodes exist.
+    """Read a stack of graphs; without `node_mask` and `sizes`, all N nodes exist.
 
     Raises:
-        GraphDataError: no .npz file, wrong names, shapes or types, or Python objects inside.
+        GraphDataError: not an .npz file, wrong names, shapes or types, or Python objects inside.
     """
     arrays = _load(data, source)
     adj = arrays["adj"]
@@ -79,7 +79,7 @@ def _load(data: bytes, source: str) -> dict[str, _Array]:
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:
             names = list(archive.files)
             arrays = {name: np.asarray(archive[name]) for name in names if name in _KEYS}
-    except Exception as error:  # zipfile, zlib and numpy raise a dozen kinds on damaged files
+    except Exception as error:  # zipfile, zlib and numpy raise many types on damaged files
         raise GraphDataError(
             f"{source}: not a readable .npz file ({type(error).__name__}). It may be truncated, of "
             "another format, or hold Python objects, which are never loaded."
@@ -102,8 +102,8 @@ def _node_mask(arrays: dict[str, _Array], source: str) -> _Array:
             )
         if len(sizes) and (int(sizes.min()) < 0 or int(sizes.max()) > shape[1]):
             raise GraphDataError(
-                f"{source}: sizes between {sizes.min()} and {sizes.max()}, but adj has room for 0 "
-                f"to {shape[1]} nodes. {_EXPECTED}"
+                f"{source}: sizes between {sizes.min()} and {sizes.max()}, but adj has 0 to "
+                f"{shape[1]} nodes. {_EXPECTED}"
             )
         return np.arange(shape[1]) < sizes[:, None]
     mask = arrays.get("node_mask", np.ones(shape, dtype=bool))

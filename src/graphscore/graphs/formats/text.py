@@ -1,11 +1,11 @@
-"""What the text formats share: decoding bytes, and the bound on the size a file may declare."""
+"""Shared by text formats: UTF-8 decoding, and the limit on the declared number of nodes."""
 
 from __future__ import annotations
 
 from graphscore.errors import GraphDataError
 
 MAX_DECLARED_NODES = 1_000_000
-"""A few bytes can declare billions of nodes; beyond this a file is taken to be damaged."""
+"""A few bytes can declare billions of nodes; above this limit a file is considered damaged."""
 
 
 def decoded(data: bytes, source: str) -> str:
@@ -25,7 +25,7 @@ def decoded(data: bytes, source: str) -> str:
 
 
 def check_declared(where: str, num_nodes: int) -> None:
-    """Refuse absurd sizes before any memory is set aside for them.
+    """Refuse too large sizes before memory is allocated for them.
 
     Raises:
         GraphDataError: more than `MAX_DECLARED_NODES` nodes.

@@ -26,16 +26,17 @@ PARTS = (ARCS, INDICATOR, LABELS, ATTRIBUTES)
 _Number = TypeVar("_Number", int, float)
 
 
-def decode_tu(name: str, files: Mapping[str, bytes], source: str) -> Iterator[Candidate]:
-    """Read the graphs of data set `name` from its files, keyed by the endings in `PARTS`.
+def decode_tu(contents: Mapping[str, bytes], source: str) -> Iterator[Candidate]:
+    """Read the graphs of one data set from the contents of its files, keyed by file name.
 
     Labels become node attribute "label" (an integer, or a list where a line has several),
     attributes become the vector "x". A graph with an arc whose reverse is missing is directed.
 
     Raises:
-        GraphDataError: a malformed line, files of different lengths, an edge between two graphs,
-            or graph numbers that leave gaps.
+        GraphDataError: a missing file, a malformed line, files of different lengths, an edge
+            between two graphs, or graph numbers with gaps.
     """
+    name, files = _data_set(contents, source)
     indicator = _column(files, name, INDICATOR, source)
     num_nodes = len(indicator)
     num_graphs = int(indicator.max(initial=0))
@@ -46,9 +47,9 @@ def decode_tu(name: str, files: Mapping[str, bytes], source: str) -> Iterator[Ca
         )
     arcs = _arcs(files, name, num_nodes, source)
     owner = indicator[arcs - 1]
-    torn = owner[:, 0] != owner[:, 1]
-    if torn.any():
-        k = int(np.flatnonzero(torn)[0])
+    across = owner[:, 0] != owner[:, 1]
+    if across.any():
+        k = int(np.flatnonzero(across)[0])
         raise GraphDataError(
             f"{source}: {name}{ARCS} joins node {arcs[k, 0]} of graph {owner[k, 0]} to node "
             f"{arcs[k, 1]} of graph {owner[k, 1]}, but edges stay within one graph. "
@@ -74,6 +75,19 @@ def decode_tu(name: str, files: Mapping[str, bytes], source: str) -> Iterator[Ca
         if features is not None:
             attach_features(graph, (features[node] for node in nodes))
         yield Candidate(where, graph)
+
+
+def _data_set(contents: Mapping[str, bytes], source: str) -> tuple[str, dict[str, bytes]]:
+    """Return the name of the one data set and its files by the endings in `PARTS`."""
+    names = [file.removesuffix(ARCS) for file in contents if file.endswith(ARCS)]
+    if len(names) != 1 or f"{names[0]}{INDICATOR}" not in contents:
+        raise GraphDataError(
+            f"{source}: a TU folder holds one NAME{ARCS} and its NAME{INDICATOR}, found "
+            f"{', '.join(contents) or 'neither'}. Add the missing file, or give another format "
+            "with --format (in Python: format=...)."
+        )
+    files = {ending: contents.get(f"{names[0]}{ending}") for ending in PARTS}
+    return names[0], {ending: data for ending, data in files.items() if data is not None}
 
 
 def encode_tu(name: str, graphs: Sequence[nx.Graph[Any]]) -> dict[str, bytes]:
@@ -105,7 +119,7 @@ def _feature_line(value: Any, where: str) -> str:
     try:
         row = np.atleast_1d(np.asarray(value, dtype=np.float64))
     except (TypeError, ValueError) as error:
-        raise GraphDataError(f"{where}: attribute 'x' is no vector of numbers.") from error
+        raise GraphDataError(f"{where}: attribute 'x' is not a vector of numbers.") from error
     return ", ".join(repr(entry) for entry in row.ravel().tolist())
 
 
