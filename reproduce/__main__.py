@@ -14,7 +14,7 @@ from cyclopts import App, CycloptsError, Parameter
 from graphscore.cli.interrupt import stop_requested
 from graphscore.cli.tables import print_json, print_table
 from graphscore.cli.whole_numbers import WholeNumber
-from graphscore.errors import GraphscoreError, GraphscoreNotice, SettingsError, StoppedError
+from graphscore.errors import GraphscoreError, SettingsError, StoppedError
 from reproduce import plans
 from reproduce.titles import TITLES
 
@@ -189,7 +189,7 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
     """Run one command; exit code 0 on success, 2 on bad input, 130 when interrupted."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("always", GraphscoreNotice)
+            warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _show_warning
             code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
