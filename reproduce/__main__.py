@@ -122,7 +122,7 @@ def reproduce(
                 else:
                     _write_record(experiment, context, out, finished, json)
             except StoppedError as error:
-                print(error, file=sys.stderr)
+                print(f"{error} Run the same command again to continue.", file=sys.stderr)
                 return 130 if stop.signalled else 0
     return 0
 

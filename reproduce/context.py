@@ -70,10 +70,7 @@ class Context:
     def check_stop(self) -> None:
         """Raise StoppedError if a stop was requested."""
         if self.should_stop():
-            raise StoppedError(
-                f"stopped early; finished parts are kept in {self.folder}. Run the same command "
-                "again to continue."
-            )
+            raise StoppedError(f"stopped early; finished parts are kept in {self.folder}.")
 
     # ------------------------------------------------------------------ parts
 
@@ -230,7 +227,7 @@ class Context:
         if generator.step < last:
             raise StoppedError(
                 f"stopped early at step {generator.step} of {key}; finished parts are kept in "
-                f"{self.folder}. Run the same command again to continue."
+                f"{self.folder}."
             )
         return generator
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from graphscore.acceleration.capture import captured
-from graphscore.errors import CheckpointError
+from graphscore.errors import CheckpointError, StoppedError
 from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.seeding import torch_generator
 from graphscore.training.checkpoint import has_checkpoint, read_checkpoint, write_checkpoint
@@ -34,6 +34,7 @@ def learn_and_evaluate(
     checkpoint: Path | None = None,
     checkpoint_every: float = 30.0,
     on_record: Callable[[LearningRecord], None] | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> dict[str, Any]:
     """Train a network on a task and evaluate it, without retraining, on graphs of several sizes.
 
@@ -50,6 +51,7 @@ def learn_and_evaluate(
         checkpoint: folder of a checkpoint; training continues from it.
         checkpoint_every: seconds between two checkpoints.
         on_record: called with the averages of every `log_every` steps.
+        should_stop: called between steps.
 
     Returns:
         The record: settings, training curve, and "test" with the metrics by number of nodes.
@@ -58,6 +60,7 @@ def learn_and_evaluate(
         SettingsError: a name or a setting is unknown.
         CheckpointError: the checkpoint is damaged or belongs to another run.
         TrainingError: the loss is not finite.
+        StoppedError: a stop was requested; a checkpoint was written.
 
     Example:
         >>> record = learn_and_evaluate(
@@ -81,7 +84,9 @@ def learn_and_evaluate(
         "network_settings": net_settings.model_dump(mode="json"),
         "learning_settings": settings.model_dump(mode="json"),
     }
-    curve = _train(learner, identity, checkpoint, checkpoint_every, on_record)
+    curve = _train(learner, identity, checkpoint, checkpoint_every, on_record, should_stop)
+    if learner.step < settings.steps:
+        raise StoppedError(f"stopped early at step {learner.step} of {task}, {network}.")
     started = time.perf_counter()
     predict = learner.predictor()
     probability = settings.probability
@@ -118,8 +123,9 @@ def _train(
     checkpoint: Path | None,
     checkpoint_every: float,
     on_record: Callable[[LearningRecord], None] | None,
+    should_stop: Callable[[], bool],
 ) -> list[dict[str, Any]]:
-    """Train to the last step, from a checkpoint if there is one; return the training curve."""
+    """Train until the end or a stop, from a checkpoint if there is one; return the curve."""
     curve: list[dict[str, Any]] = []
     if checkpoint is not None and has_checkpoint(checkpoint):
         curve = _continue(learner, checkpoint, identity)
@@ -134,7 +140,7 @@ def _train(
             saved = record.seconds
             _save(learner, checkpoint, identity, curve)
 
-    learner.run(on_record=keep)
+    learner.run(on_record=keep, should_stop=should_stop)
     if checkpoint is not None:
         _save(learner, checkpoint, identity, curve)
     return curve

@@ -33,7 +33,6 @@ def compute(context: Context, key: str) -> Record:
     plan = context.plan(NAME)
 
     def progress(record: LearningRecord) -> None:
-        context.check_stop()
         if record.step % 1000 == 0:
             context.log(
                 f"{key} {record.step}/{plan['steps']}  loss {record.loss:.4f}, accuracy "
@@ -52,6 +51,7 @@ def compute(context: Context, key: str) -> Record:
         accelerate=context.accelerate == "auto" and context.torch_device.type == "cuda",
         checkpoint=context.run_folder(key),
         on_record=progress,
+        should_stop=context.should_stop,
     )
     # A few points of the curve are enough to see whether training had converged.
     curve = record["training"]["curve"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from graphscore.errors import CheckpointError, SettingsError
+from graphscore.errors import CheckpointError, SettingsError, StoppedError
 from graphscore.training.checkpoint import write_checkpoint
 from reproduce.algorithms.learning import EdgeLearner
 from reproduce.algorithms.run import learn_and_evaluate
@@ -93,6 +93,16 @@ def test_an_interrupted_run_ends_like_a_whole_one(tmp_path):
     # Once more from the finished checkpoint: nothing is left to train.
     again = run("maximum-spanning-tree", "edp-gnn", **settings)
     assert without_times(again) == without_times(whole)
+
+
+def test_a_stop_writes_a_checkpoint(tmp_path):
+    whole = run("shortest-path", "gin", steps=6)
+    answers = iter([False] * 3 + [True])
+    with pytest.raises(StoppedError, match="step 3 of shortest-path, gin"):
+        run("shortest-path", "gin", steps=6, checkpoint=tmp_path, should_stop=lambda: next(answers))
+    resumed = run("shortest-path", "gin", steps=6, checkpoint=tmp_path)
+    assert resumed["test"] == whole["test"]
+    assert resumed["training"]["steps"] == 6
 
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path):
