@@ -1,4 +1,5 @@
 # make test   set up, lint, type-check, test
+# make bench  measure speed and memory on the CPU, write docs/performance.md (several minutes)
 # make demo   set up, train on Community-small, sample, judge (about 3 minutes on two CPU cores)
 # make reproduce   set up, run every experiment of the paper and the denoiser at the quick scale
 
@@ -40,10 +41,11 @@ unit: setup
 	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet --numprocesses 2
 
 bench: setup
-	$(BIN)/python benchmarks/bench_network.py --json results/benchmark_network.json
-	$(BIN)/python benchmarks/bench_metrics.py --json results/benchmark_metrics.json
-	$(BIN)/python benchmarks/bench_denoiser.py --device cpu --json results/benchmark_denoiser_cpu.json
-	$(BIN)/graphscore bench --device cpu --out results/performance_cpu.json
+	$(BIN)/python -m benchmarks denoiser --device cpu --json results/benchmark_denoiser_cpu.json
+	$(BIN)/python -m benchmarks edp-gnn --device cpu --json results/performance_cpu.json
+	$(BIN)/python -m benchmarks released --json results/benchmark_network.json
+	$(BIN)/python -m benchmarks metrics --json results/benchmark_metrics.json
+	$(BIN)/python -m benchmarks page
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

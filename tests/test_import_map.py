@@ -44,10 +44,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "pretrained": {"config", "datasets", "sampling", "training", "assembly"},
     "generator": _GENERATOR,
-    "bench": (_GENERATOR - {"metrics", "pretrained"}) | {"provenance"},
+    "estimate": {"generator", "device"},
     "baselines": {"graphs", "networks", "training"},
     "plots": {"graphs"},
-    "cli": {*_ALL, "bench", FRONT_DOOR},
+    "cli": {*_ALL, "estimate", FRONT_DOOR},
     FRONT_DOOR: {*_MODEL, "generator"},
 }
 
@@ -142,7 +142,7 @@ PLANTED = {
     "matplotlib": ("metrics/x.py", "from matplotlib import pyplot\n"),
     "matplotlib in cli": ("cli/x.py", "def f():\n    import matplotlib.pyplot as plt\n"),
     "samplers in sampling": ("sampling/x.py", "from graphscore import acceleration\n"),
-    "bench in the generator": ("generator.py", "from graphscore.bench import measure\n"),
+    "estimate in the generator": ("generator.py", "from graphscore.estimate import estimate\n"),
     "provenance of a model": ("provenance.py", "from graphscore.training import Trainer\n"),
     "plots of networks": ("plots/x.py", "from graphscore.networks import EDPGNN\n"),
     "open module upwards": ("settings.py", "from graphscore.noise import ladder\n"),
@@ -158,7 +158,7 @@ FINE = {
     "allowed": ("training/x.py", "from graphscore.networks import EDPGNN\n"),
     "outside": ("graphs/x.py", "import torch, networkx\nfrom graphscorelike import x\n"),
     "matplotlib": ("plots/x.py", "import matplotlib.pyplot as plt\nfrom ..graphs import z\n"),
-    "cli": ("cli/x.py", "from graphscore import GraphGenerator, bench\n"),
+    "cli": ("cli/x.py", "from graphscore import GraphGenerator, estimate\n"),
     "front door": ("__init__.py", "from graphscore.generator import GraphGenerator\n"),
 }
 

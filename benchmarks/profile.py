@@ -10,14 +10,14 @@ from typing import Any
 
 import torch
 
-from graphscore.bench.ceilings import Ceilings
-from graphscore.bench.clock import Run, seconds_of, synchronise, time_in_turns
-from graphscore.bench.plan import BenchPlan
-from graphscore.bench.trace import Event, trace
-from graphscore.bench.workloads import make_chain, make_trainer
+from benchmarks.ceilings import Ceilings
+from benchmarks.clock import Run, seconds_of, synchronise, time_in_turns
+from benchmarks.plan import Plan
+from benchmarks.trace import Event, trace
+from benchmarks.workloads import make_chain, make_step
 
 MATRIX, OPTIMISER, RANDOM = "matrix products", "optimiser", "random numbers"
-COPIES, SUMS, ELEMENTWISE = "copies and indexing", "sums", "element by element"
+COPIES, SUMS, ELEMENTWISE = "copies and indexing", "reductions", "elementwise operations"
 FUSED = "fused kernels"
 WAITING, REST = "waiting for the host", "Python and bookkeeping"
 
@@ -44,8 +44,6 @@ _BOOKKEEPING = (
     "_local_scalar_dense", "flatten", "narrow", "alias", "set_", "resize_", "_to_copy", "zeros",
     "ones", "lift_fresh", "_unsafe_view", "contiguous", "narrow_copy", "result_type",
 )  # fmt: skip
-TOP = 8
-NAME_LENGTH = 100
 
 
 def kind_of_kernel(name: str) -> str:
@@ -61,7 +59,7 @@ def kind_of_operator(name: str) -> str:
     """Return what an operator on the CPU does; what is no operator is Python's own time.
 
     >>> [kind_of_operator(name) for name in ("aten::bmm", "aten::silu", "MmBackward0")]
-    ['matrix products', 'element by element', 'Python and bookkeeping']
+    ['matrix products', 'elementwise operations', 'Python and bookkeeping']
     """
     namespace, separator, short = name.partition("::")
     if name.startswith("Optimizer."):
@@ -79,7 +77,7 @@ def _kind_by_words(name: str) -> str | None:
 
 
 def measure_profile(
-    plan: BenchPlan, device: torch.device, ceilings: Ceilings, work: Mapping[str, int]
+    plan: Plan, device: torch.device, ceilings: Ceilings, work: Mapping[str, int]
 ) -> dict[str, Any]:
     """Profile a few training steps and a short sampling of the chosen path.
 
@@ -88,21 +86,20 @@ def measure_profile(
 
     Returns:
         For `training` and `sampling`: `path`, `steps`, `wall_seconds`, `shares` by kind, which sum
-        to 1, `top` kernels or operators, and `matrix_products_share_of_ceiling`: what is reached
-        while matrix products run (None where they are inside fused kernels).
+        to 1, and `matrix_products_share_of_ceiling`: the share of the peak while matrix products
+        run (None where they are inside fused kernels).
     """
     steps, per_level = plan.profile_training_steps, plan.profile_sampling_steps
-    trainer = make_trainer(
-        plan, device, "auto", graphs=plan.training_graphs, nodes=plan.training_nodes
-    )
+    shape = plan.training_graphs, plan.training_nodes
+    training_path, step = make_step(plan, device, "auto", shape)
 
     def train() -> None:
         for _ in range(steps):
-            trainer._train_step()
+            step()
 
     path, chain = make_chain(plan, device, "auto", graphs=plan.sampling_graphs[-1])
     cases: dict[str, tuple[str, int, Run]] = {
-        "training": (trainer.path, steps, train),
+        "training": (training_path, steps, train),
         "sampling": (path, per_level * len(plan.noise.sigmas), partial(chain, per_level)),
     }
     results = {}
@@ -123,10 +120,10 @@ def measure_profile(
 
 
 def profile_work(run: Run, device: torch.device) -> dict[str, Any]:
-    """Return `wall_seconds`, `shares` by kind and the `top` names of one call."""
-    # Paths that prepare themselves do so in the first calls.
+    """Return `wall_seconds` of one call, and their `shares` by kind."""
+    # The first call may compile.
     seconds_of(run, device)
-    usual = time_in_turns({"": run}, device, repeats=3)[""].median
+    without_profiler = time_in_turns({"": run}, device, repeats=3)[""].median
     wall = 0.0
 
     def timed() -> None:
@@ -139,31 +136,25 @@ def profile_work(run: Run, device: torch.device) -> dict[str, Any]:
     events = trace(timed, device)
     if device.type == "cuda":
         spent, busy = _of_kernels(events)
-        # The profiler slows launching down and kernels not, so the wait is seen without it.
-        wall, rest, kind_of = max(usual, busy), WAITING, kind_of_kernel
+        # The profiler slows down launches but not kernels.
+        wall, rest, kind_of = max(without_profiler, busy), WAITING, kind_of_kernel
     else:
         spent, rest, kind_of = _of_operators(events), REST, kind_of_operator
-    return {"wall_seconds": wall, **_summary(spent, wall, rest, kind_of)}
+    return {"wall_seconds": wall, "shares": _shares(spent, wall, rest, kind_of)}
 
 
-def _summary(
+def _shares(
     spent: Mapping[str, float], wall: float, rest: str, kind_of: Callable[[str], str]
-) -> dict[str, Any]:
+) -> dict[str, float]:
+    """Shares of `wall` by kind, which sum to 1; what no name accounts for is `rest`."""
     shares: dict[str, float] = defaultdict(float)
     for name, seconds in spent.items():
         shares[kind_of(name)] += seconds / wall
     total = sum(shares.values())
-    if total > 1:  # Kernels that ran at the same time, or clocks that differ by a hair.
+    if total > 1:  # Kernels ran at the same time, or clocks differ slightly.
         shares = defaultdict(float, {kind: share / total for kind, share in shares.items()})
     shares[rest] += max(0.0, 1 - total)
-    named = sorted(spent.items(), key=lambda item: -item[1])
-    return {
-        "shares": dict(sorted(shares.items(), key=lambda item: -item[1])),
-        "top": [
-            {"name": name[:NAME_LENGTH], "kind": kind_of(name), "share": seconds / wall}
-            for name, seconds in named[:TOP]
-        ],
-    }
+    return dict(sorted(shares.items(), key=lambda item: -item[1]))
 
 
 def _of_kernels(events: Iterable[Event]) -> tuple[dict[str, float], float]:

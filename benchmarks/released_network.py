@@ -37,7 +37,8 @@ class ConditionalMLP(nn.Module):
             grouped = x.view(self.levels, -1, x.shape[-1])
             grouped = grouped * self.gains[index] + self.shifts[index]
             x = nn.functional.elu(grouped.view(-1, x.shape[-1]))
-        return self.last(x)
+        out: Tensor = self.last(x)
+        return out
 
 
 class Layer(nn.Module):
@@ -74,7 +75,7 @@ class Layer(nn.Module):
         return edges + edges.transpose(2, 3), total
 
 
-class ReleasedReference(nn.Module):
+class ReleasedNetwork(nn.Module):
     """forward(adj (B,N,N)) with the batch ordered by noise level, as that program does."""
 
     def __init__(self, levels: int) -> None:

@@ -1,4 +1,4 @@
-"""What is measured: the default network on the paper's batch and on Community-small's sizes."""
+"""Training steps and samplings of EDP-GNN; with `denoiser.py`, the only files that build models."""
 
 from __future__ import annotations
 
@@ -7,25 +7,28 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from benchmarks.clock import Run
+from benchmarks.plan import Plan
 from graphscore.acceleration import Accelerate, choose_sampler, choose_trainer
-from graphscore.bench.plan import BenchPlan
 from graphscore.graphs import GraphBatch
 from graphscore.graphs.batch import node_mask_of_sizes
 from graphscore.networks import EDPGNN
 from graphscore.noise import ladder, symmetric_noise
 from graphscore.sampling import LangevinSettings
 from graphscore.seeding import torch_generator
-from graphscore.training import ScoreMatching, Trainer, TrainingSettings
+from graphscore.training import ScoreMatching, TrainingSettings
 
-# The network is not trained, and at the usual step size its chain could leave the finite numbers.
-# The time of a step does not depend on its size.
+PATHS: dict[str, Accelerate] = {"plain": "off", "accelerated": "auto"}
+"""The two paths that are compared, and the option that selects each."""
+
 STEP_SIZE = 1e-6
+"""Langevin step size: an untrained network could diverge, and the time is the same."""
 
 Chain = Callable[[int], object]
 """chain(steps_per_level): one sampling."""
 
 
-def make_network(plan: BenchPlan, device: torch.device) -> EDPGNN:
+def make_network(plan: Plan, device: torch.device) -> EDPGNN:
     """The plan's network with its initial weights."""
     generator = torch_generator(0, "bench", "weights")
     return EDPGNN(plan.network, plan.noise.sigmas, generator=generator).to(device)
@@ -38,33 +41,38 @@ def random_graphs(graphs: int, nodes: int, device: torch.device) -> GraphBatch:
     return GraphBatch((noise > 0.5).float(), mask).to(device)
 
 
-def make_trainer(
-    plan: BenchPlan,
+def make_step(
+    plan: Plan,
     device: torch.device,
     accelerate: Accelerate,
+    shape: tuple[int, int],
     *,
-    graphs: int,
-    nodes: int,
-    recompute: bool = False,
-) -> Trainer:
-    """A trainer whose batch is all of its graphs."""
+    checkpointing: bool = False,
+) -> tuple[str, Run]:
+    """The name of the path that trains, and its optimiser step on a batch of all graphs.
+
+    Args:
+        shape: number of graphs, and of their nodes.
+        checkpointing: use activation checkpointing in every layer.
+    """
     network = make_network(plan, device)
-    network.recompute_layers = recompute
-    return choose_trainer(
+    network.recompute_layers = checkpointing
+    trainer = choose_trainer(
         network,
-        random_graphs(graphs, nodes, device),
+        random_graphs(*shape, device),
         ScoreMatching(plan.noise.sigmas),
-        TrainingSettings(batch_size=graphs),
+        TrainingSettings(batch_size=shape[0]),
         seed=0,
         device=device,
         accelerate=accelerate,
     )
+    return trainer.path, trainer._train_step
 
 
 def make_chain(
-    plan: BenchPlan, device: torch.device, accelerate: Accelerate, *, graphs: int
+    plan: Plan, device: torch.device, accelerate: Accelerate, *, graphs: int
 ) -> tuple[str, Chain]:
-    """The name of the path that samples, and a function that runs it."""
+    """The name of the path that samples, and a function that samples."""
     mask = sampling_mask(plan, graphs, device)
     network = make_network(plan, device).eval()
     sampler = choose_sampler(network, nodes=mask.shape[1], accelerate=accelerate)
@@ -78,10 +86,10 @@ def make_chain(
     return sampler.path, chain
 
 
-def sampling_mask(plan: BenchPlan, graphs: int, device: torch.device) -> Tensor:
-    """Every size equally often, smallest first, as the generator orders them.
+def sampling_mask(plan: Plan, graphs: int, device: torch.device) -> Tensor:
+    """Every size equally often, smallest first.
 
-    >>> sampling_mask(BenchPlan(), 10, torch.device("cpu")).sum(1).tolist()
+    >>> sampling_mask(Plan(), 10, torch.device("cpu")).sum(1).tolist()
     [12, 12, 14, 14, 16, 16, 18, 18, 20, 20]
     """
     sizes = torch.tensor(plan.sampling_sizes)

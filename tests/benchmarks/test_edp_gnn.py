@@ -1,4 +1,4 @@
-"""The record has what the documentation promises; how large the numbers are is not tested."""
+"""The record of EDP-GNN is complete; how large the times are is not tested."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import math
 import pytest
 import torch
 
-from graphscore.bench import plan_for
-from graphscore.bench.sampling_steps import measure_schedule
+from benchmarks.plan import plan_for
+from benchmarks.steps import measure_schedule
 
 SIDES = ("plain", "accelerated")
 
@@ -34,11 +34,9 @@ def test_the_record_has_every_part_and_is_json(record):
     assert all(math.isfinite(number) for number in numbers(record))
 
 
-def test_ceilings_are_positive_and_plausible(record):
-    """More than a pocket calculator, less than any machine."""
-    matrix, copy = record["ceilings"]["matrix"]["float32"], record["ceilings"]["copy"]
-    assert 1e6 < matrix["flops_per_second"] < 1e16
-    assert 1e6 < copy["bytes_per_second"] < 1e14
+def test_ceilings_are_positive(record):
+    assert record["ceilings"]["matrix"]["float32"]["flops_per_second"] > 0
+    assert record["ceilings"]["copy"]["bytes_per_second"] > 0
 
 
 def test_both_paths_stand_side_by_side(record, plan):
@@ -67,10 +65,10 @@ def test_a_schedule_that_was_not_run_is_marked_as_extrapolated(record, plan):
 
 
 def test_a_schedule_that_was_run_is_measured(record, plan, monkeypatch):
-    """Where a faster path works, it is run whole, as often as the plan says."""
+    """Where there is an accelerated path, it is run whole, as often as the plan says."""
     calls = []
     monkeypatch.setattr(
-        "graphscore.bench.sampling_steps.make_chain",
+        "benchmarks.steps.make_chain",
         lambda *arguments, **options: ("fused", calls.append),
     )
     row = record["sampling"]["batches"][-1]
@@ -84,9 +82,6 @@ def test_a_schedule_that_was_run_is_measured(record, plan, monkeypatch):
     assert schedule["plain"]["extrapolated"] is True
 
 
-def test_the_plan_of_a_gpu_runs_the_schedule_and_a_quick_one_does_not():
-    cuda = torch.device("cuda")
-    assert plan_for(cuda).schedule_runs > 0
-    assert plan_for(cuda, quick=True).schedule_runs == 0
-    assert plan_for(cuda).sampling_graphs == (192, 1024)
-    assert plan_for(torch.device("cpu")).growth_nodes == (20, 50, 100, 200, 500)
+def test_the_plan_of_a_gpu_runs_the_whole_schedule():
+    assert plan_for(torch.device("cuda")).schedule_runs > 0
+    assert plan_for(torch.device("cpu")).schedule_runs == 0

@@ -1,14 +1,14 @@
-"""Operations, traffic and memory of pieces of work whose answer is known."""
+"""Operations, memory traffic and peak memory of calls with a known answer."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from graphscore.bench.arithmetic import Work, count_work
-from graphscore.bench.ceilings import Ceilings
-from graphscore.bench.clock import time_in_turns
-from graphscore.bench.memory import peak_bytes
+from benchmarks.arithmetic import Work, count_work
+from benchmarks.ceilings import Ceilings
+from benchmarks.clock import time_in_turns
+from benchmarks.memory import peak_bytes
 
 CPU = torch.device("cpu")
 FLOAT = 4

@@ -1,4 +1,4 @@
-"""The most memory that a piece of work holds at once."""
+"""Peak memory of a call."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import gc
 
 import torch
 
-from graphscore.bench.clock import Run, synchronise
-from graphscore.bench.trace import trace
+from benchmarks.clock import Run, synchronise
+from benchmarks.trace import trace
 
 MEANING = {
     "cpu": "most bytes that torch's CPU allocator held at once on top of what it held before "
@@ -19,7 +19,7 @@ MEANING = {
 
 
 def peak_bytes(run: Run, device: torch.device) -> int:
-    """Return the most bytes that `run` holds at once, on top of what is there before it.
+    """Return the most bytes that `run` allocates at once, on top of what is allocated before.
 
     >>> megabyte = lambda: torch.zeros(2**18) + torch.zeros(1)
     >>> peak_bytes(megabyte, torch.device("cpu")) // 2**20

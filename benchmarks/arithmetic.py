@@ -1,4 +1,4 @@
-"""How much arithmetic and memory traffic a piece of work is, counted operator by operator."""
+"""Floating-point operations and memory traffic of a call, counted operator by operator."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
-from graphscore.bench.clock import Run
+from benchmarks.clock import Run
 
 
 @dataclass(frozen=True)
 class Work:
-    """What one call asks of a device.
+    """What one call computes and moves.
 
     Attributes:
-        flops: floating-point operations of its matrix products; what is done element by element
-            is not counted.
-        bytes: what its operators read and write when each of them goes to memory once for every
-            input and output. Fusing operators makes it less.
+        flops: floating-point operations of its matrix products; elementwise operations are not
+            counted.
+        bytes: read and written if every operator loads its inputs and stores its outputs once.
+            Fused operators move less.
     """
 
     flops: int
@@ -45,7 +45,7 @@ class _Traffic(TorchDispatchMode):  # type: ignore[no-untyped-call]
         inputs = _tensors((args, kwargs))
         outputs = _tensors(out)
         shared = {tensor.untyped_storage().data_ptr() for tensor in inputs}
-        # A view moves nothing: it gives back the memory it got and changes none of it.
+        # A view moves nothing: its output shares the memory of its input.
         view = all(tensor.untyped_storage().data_ptr() in shared for tensor in outputs)
         if outputs and (func._schema.is_mutable or not view):
             self.bytes += sum(map(_size, inputs)) + sum(map(_size, outputs))

@@ -64,10 +64,9 @@ def time_in_turns(
     calls: int = 1,
     at_most: float = math.inf,
 ) -> dict[str, Timing]:
-    """Time several cases in turns, so that all of them see the same moods of the machine.
+    """Time several cases in turns, so that other load on the machine affects all alike.
 
-    What has to be warmed up was called before. After `at_most` seconds no new turn begins, however
-    many repeats are left; a busy machine must not make minutes into hours.
+    The caller warms the cases up. After `at_most` seconds no new turn begins.
 
     >>> timings = time_in_turns({"sum": lambda: sum(range(9))}, torch.device("cpu"), repeats=3)
     >>> len(timings["sum"].seconds)

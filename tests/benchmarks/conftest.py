@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import torch
 
-from graphscore.bench import BenchPlan, measure
+from benchmarks.edp_gnn import measure
+from benchmarks.plan import Plan
 
 TINY = {
-    "quick": True,
     "network": {"channels": (2, 2), "message_steps": 1, "features": 4, "edge_width": 4},
     "noise": {"sigmas": (1.0, 0.1)},
     "repeats": 2,
@@ -28,12 +28,12 @@ TINY = {
 
 
 @pytest.fixture(scope="session")
-def plan() -> BenchPlan:
-    return BenchPlan(**TINY)
+def plan() -> Plan:
+    return Plan(**TINY)
 
 
 @pytest.fixture(scope="session")
-def record(plan: BenchPlan) -> dict[str, Any]:
+def record(plan: Plan) -> dict[str, Any]:
     """Everything measured once, at tiny size."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""What the device can do at best, measured in the same run: matrix products and copies."""
+"""Measured peak of the device: matrix products and copies."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from graphscore.bench.arithmetic import Work
-from graphscore.bench.clock import Timing, time_in_turns
-from graphscore.bench.plan import BenchPlan
+from benchmarks.arithmetic import Work
+from benchmarks.clock import Timing, time_in_turns
+from benchmarks.plan import Plan
 from graphscore.seeding import torch_generator
 
 
@@ -51,7 +51,7 @@ def _float32_precision(precision: str) -> Iterator[None]:
         torch.set_float32_matmul_precision(before)
 
 
-def measure_ceilings(plan: BenchPlan, device: torch.device) -> Ceilings:
+def measure_ceilings(plan: Plan, device: torch.device) -> Ceilings:
     """Time large matrix products and a large copy; medians."""
     matrices = {"float32": _matrix(plan, device, "highest", torch.float32)}
     if device.type == "cuda":
@@ -67,9 +67,7 @@ def measure_ceilings(plan: BenchPlan, device: torch.device) -> Ceilings:
     return Ceilings(flops_per_second, copy["bytes_per_second"], details)
 
 
-def _matrix(
-    plan: BenchPlan, device: torch.device, precision: str, dtype: torch.dtype
-) -> dict[str, Any]:
+def _matrix(plan: Plan, device: torch.device, precision: str, dtype: torch.dtype) -> dict[str, Any]:
     size = plan.matrix_size
     generator = torch_generator(0, "bench", "matrices", device=device)
     shape = (size, size)
@@ -80,13 +78,13 @@ def _matrix(
     return {"flops_per_second": 2 * size**3 / timing.median, **timing.to_dict()}
 
 
-def _copy(plan: BenchPlan, device: torch.device) -> dict[str, Any]:
+def _copy(plan: Plan, device: torch.device) -> dict[str, Any]:
     source = torch.ones(plan.copy_bytes // 4, device=device)
     target = torch.empty_like(source)
     timing = _time(lambda: target.copy_(source), plan, device)
     return {"bytes_per_second": 2 * 4 * source.numel() / timing.median, **timing.to_dict()}
 
 
-def _time(run: Any, plan: BenchPlan, device: torch.device) -> Timing:
+def _time(run: Any, plan: Plan, device: torch.device) -> Timing:
     run()
     return time_in_turns({"": run}, device, repeats=plan.repeats, at_most=plan.timing_seconds)[""]

@@ -1,4 +1,4 @@
-"""What torch's profiler saw, as the events of its trace file (a format other tools read too)."""
+"""Events of torch's profiler."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from graphscore.bench.clock import Run, synchronise
+from benchmarks.clock import Run, synchronise
 
 Event = dict[str, Any]
 
@@ -22,8 +22,7 @@ def trace(run: Run, device: torch.device, *, memory: bool = False) -> list[Event
     Each has `name`, `cat` (its category) and `ts` (microseconds); what lasts has `dur` as well.
     On the CPU these are operators and, with `memory`, allocations; on CUDA, kernels and copies.
     """
-    # The profiler's library announces every start and stop on standard error, where the progress
-    # is; it reads this when it is used first.
+    # Without this, the profiler's library logs every start and stop to standard error.
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")
     activity = ProfilerActivity.CUDA if device.type == "cuda" else ProfilerActivity.CPU
     synchronise(device)

@@ -1,11 +1,11 @@
-"""The picture of growth."""
+"""The plot of growth."""
 
 from __future__ import annotations
 
 import pytest
 
+from benchmarks.growth_plot import GrowthCurve, draw_growth
 from graphscore.errors import OutputError
-from graphscore.plots import GrowthCurve, draw_growth
 
 CURVES = [
     GrowthCurve("GPU: forward pass", 0, 0, [20, 50], [1e-5, 6e-5], [1e5, 6e5]),

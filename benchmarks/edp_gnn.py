@@ -1,4 +1,4 @@
-"""Everything measured on one device, as one record."""
+"""Everything measured of EDP-GNN on one device, as one record."""
 
 from __future__ import annotations
 
@@ -6,29 +6,33 @@ import time
 from typing import Any
 
 import torch
+from rich.console import Console
+from rich.table import Table
 
-from graphscore.bench.ceilings import measure_ceilings
-from graphscore.bench.growth import measure_growth
-from graphscore.bench.memory import MEANING
-from graphscore.bench.plan import BenchPlan
-from graphscore.bench.profile import measure_profile
-from graphscore.bench.sampling_steps import measure_sampling, measure_schedule
-from graphscore.bench.training_step import measure_training
-from graphscore.bench.workloads import make_network
+from benchmarks.ceilings import measure_ceilings
+from benchmarks.growth import measure_growth
+from benchmarks.memory import MEANING
+from benchmarks.plan import Plan, plan_for
+from benchmarks.profile import measure_profile
+from benchmarks.steps import measure_sampling, measure_schedule, measure_training
+from benchmarks.workloads import make_network
 from graphscore.progress import progress
 from graphscore.provenance import provenance
 
 
-def measure(device: torch.device, plan: BenchPlan, *, show_progress: bool = True) -> dict[str, Any]:
-    """Measure a device and return the record; standard error shows how far it is.
+def measure(
+    device: torch.device, plan: Plan | None = None, *, show_progress: bool = True
+) -> dict[str, Any]:
+    """Measure a device and return the record.
 
     Returns:
         `benchmark` ("performance"), `provenance`, `plan`, `seconds` of the whole run, `parameters`
         of the network, `memory` (what a peak counts), `ceilings`, `training`, `sampling` (`batches`
         and `schedule`), `growth` and `profile`; see the functions that measure them.
     """
+    plan = plan_for(device) if plan is None else plan
     started = time.perf_counter()
-    stages = 3 + len(plan.sampling_graphs) + len(plan.growth_nodes) + 1
+    stages = 4 + len(plan.sampling_graphs) + len(plan.growth_nodes)
     with progress(f"measuring {device}", stages, enabled=show_progress) as update:
         done = 0
 
@@ -69,3 +73,16 @@ def measure(device: torch.device, plan: BenchPlan, *, show_progress: bool = True
         "growth": growth,
         "profile": profile,
     }
+
+
+def show(record: dict[str, Any]) -> None:
+    """Print the steps; docs/performance.md shows the rest of a record."""
+    steps = {"training": record["training"]}
+    steps |= {f"sampling {row['graphs']}": row for row in record["sampling"]["batches"]}
+    table = Table("step", "path", "ms", "peak MiB", title="EDP-GNN")
+    for name, part in steps.items():
+        for side in ("plain", "accelerated"):
+            row = part[side]
+            peak = row["peak_memory_bytes"] / 2**20
+            table.add_row(name, row["path"], f"{1e3 * row['step_seconds']:.3g}", f"{peak:.3g}")
+    Console().print(table)

@@ -1,74 +1,72 @@
-"""Training step and forward pass of EDP-GNN beside the released program's network.
+"""Training step and forward pass of EDP-GNN beside a network like the released program's.
 
-    python benchmarks/bench_network.py [--json results/benchmark_network.json]
+    python -m benchmarks released --json results/benchmark_network.json
 
 32 graphs x 6 noise levels of 20 nodes, the paper's defaults. Each network runs in processes of its
-own, in turns, so that both see the same machine and neither sees the other's memory settings. What
-is compared over time and machines is the ratio.
+own, in turns, so that both run under the same load and neither changes the other's allocator.
+Compare ratios, not times, between machines.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
 from rich.console import Console
 from rich.table import Table
+from torch import Tensor, nn
 
-from graphscore.atomic import write_file
+from benchmarks.clock import Run, time_in_turns
+from benchmarks.plan import Plan
+from benchmarks.released_network import ReleasedNetwork
+from benchmarks.workloads import make_network, make_step
 from graphscore.device import resolve_device
-from graphscore.graphs import GraphBatch
-from graphscore.networks import EDPGNN, EDPGNNSettings
-from graphscore.noise import NoiseSettings, symmetric_noise
+from graphscore.noise import symmetric_noise
 from graphscore.provenance import provenance
 from graphscore.seeding import torch_generator
-from graphscore.training import ScoreMatching, Trainer, TrainingSettings
-from released_reference import ReleasedReference
 
 GRAPHS, NODES, ROUNDS, REPEATS = 32, 20, 5, 12
-SIGMAS = NoiseSettings().sigmas
-# What to reach is a ratio. The milliseconds are for information: that ratio on the machine where
-# the released program took 65 and 255 ms.
+SIGMAS = Plan().noise.sigmas
 TARGET_RATIOS = {"forward": 3.0, "training step": 2.5}
-TARGETS = {"forward": 65 / 3.0, "training step": 255 / 2.5}
+"""How many times faster than the released structure a case should be."""
 
-Cases = dict[str, Callable[[], object]]
+Cases = dict[str, Run]
+
+
+def noisy_graphs() -> tuple[Tensor, Tensor]:
+    """Noise (B,N,N) for every graph and level, and the mask (B,N)."""
+    mask = torch.ones(GRAPHS * len(SIGMAS), NODES, dtype=torch.bool)
+    return symmetric_noise(mask, generator=torch_generator(0, "noise")), mask
+
+
+def weights_of(network: nn.Module) -> int:
+    return sum(weights.numel() for weights in network.parameters())
 
 
 def ours() -> tuple[Cases, int]:
-    device = resolve_device("cpu")
-    mask = torch.ones(GRAPHS, NODES, dtype=torch.bool)
-    adj = (symmetric_noise(mask, generator=torch_generator(0, "graphs")) > 0.5).float()
-    network = EDPGNN(EDPGNNSettings(), SIGMAS, generator=torch_generator(0, "weights"))
-    settings = TrainingSettings(batch_size=GRAPHS)
-    trainer = Trainer(
-        network, GraphBatch(adj, mask), ScoreMatching(SIGMAS), settings, seed=0, device=device
-    )
+    """Forward pass and training step of graphscore's network, and its number of weights."""
+    plan, cpu = Plan(), resolve_device("cpu")
+    _, step = make_step(plan, cpu, "off", (GRAPHS, NODES))
+    network = make_network(plan, cpu)
     sigma = torch.tensor(SIGMAS).repeat(GRAPHS)
-    wide = mask.repeat_interleave(len(SIGMAS), 0)
-    noisy = symmetric_noise(wide, generator=torch_generator(0, "noise"))
+    noisy, mask = noisy_graphs()
 
     @torch.no_grad()
     def forward() -> None:
-        network(noisy, wide, sigma)
+        network(noisy, mask, sigma)
 
-    size = sum(p.numel() for p in network.parameters())
-    return {"forward": forward, "training step": trainer._train_step}, size
+    return {"forward": forward, "training step": step}, weights_of(network)
 
 
 def reference() -> tuple[Cases, int]:
-    network = ReleasedReference(len(SIGMAS))
+    """The same of the network with the released structure."""
+    network = ReleasedNetwork(len(SIGMAS))
     optimiser = torch.optim.Adam(network.parameters())
-    mask = torch.ones(GRAPHS * len(SIGMAS), NODES, dtype=torch.bool)
-    noisy = symmetric_noise(mask, generator=torch_generator(0, "noise"))
+    noisy, _ = noisy_graphs()
 
     @torch.no_grad()
     def forward() -> None:
@@ -79,7 +77,7 @@ def reference() -> tuple[Cases, int]:
         ((network(noisy) + noisy) ** 2).sum().backward()
         optimiser.step()
 
-    return {"forward": forward, "training step": step}, sum(p.numel() for p in network.parameters())
+    return {"forward": forward, "training step": step}, weights_of(network)
 
 
 def measure(which: str) -> dict[str, Any]:
@@ -89,28 +87,25 @@ def measure(which: str) -> dict[str, Any]:
     for name, run in cases.items():
         for _ in range(3):
             run()
-        times[name] = []
-        for _ in range(REPEATS):
-            started = time.perf_counter()
-            run()
-            times[name].append(1e3 * (time.perf_counter() - started))
+        timing = time_in_turns({"": run}, torch.device("cpu"), repeats=REPEATS)[""]
+        times[name] = [1e3 * seconds for seconds in timing.seconds]
     return {"parameters": parameters, "milliseconds": times}
 
 
 def compare() -> dict[str, Any]:
-    """Let the two networks take turns in fresh processes and collect the times."""
+    """Time the two networks in turns, each in fresh processes."""
     collected: dict[str, dict[str, list[float]]] = {"ours": {}, "reference": {}}
     parameters = {}
     for _ in range(ROUNDS):
         for which, times in collected.items():
-            command = [sys.executable, __file__, "--only", which]
+            command = [sys.executable, "-m", "benchmarks.released", which]
             output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             record = json.loads(output)
             parameters[which] = record["parameters"]
             for name, values in record["milliseconds"].items():
                 times.setdefault(name, []).extend(values)
     rows = {}
-    for name in TARGETS:
+    for name in TARGET_RATIOS:
         mine, theirs = collected["ours"][name], collected["reference"][name]
         rows[name] = {
             "median_ms": statistics.median(mine),
@@ -118,7 +113,6 @@ def compare() -> dict[str, Any]:
             "reference_median_ms": statistics.median(theirs),
             "reference_fastest_ms": min(theirs),
             "ratio": statistics.median(theirs) / statistics.median(mine),
-            "target_ms": TARGETS[name],
             "target_ratio": TARGET_RATIOS[name],
         }
     return {
@@ -130,29 +124,20 @@ def compare() -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="also write the record to this file")
-    parser.add_argument("--only", choices=["ours", "reference"], help="time one network, as JSON")
-    arguments = parser.parse_args()
-    if arguments.only:
-        print(json.dumps(measure(arguments.only)))
-        return
-    record = compare()
+def show(record: dict[str, Any]) -> None:
+    """Print a record."""
     made = record["provenance"]
     table = Table(
         title=f"EDP-GNN, {record['what']}\n{made['processor']}, {made['threads']} threads"
     )
-    for column in ("", "median ms", "fastest", "reference", "fastest", "ratio", "to reach"):
+    for column in ("", "median ms", "fastest", "reference", "fastest", "ratio", "target"):
         table.add_column(column, justify="right")
     for name, row in record["rows"].items():
         keys = ("median_ms", "fastest_ms", "reference_median_ms", "reference_fastest_ms")
         times = [f"{row[key]:.1f}" for key in keys]
         table.add_row(name, *times, f"{row['ratio']:.2f}", f"{row['target_ratio']:.2f}")
     Console().print(table)
-    if arguments.json:
-        write_file(arguments.json, (json.dumps(record, indent=1) + "\n").encode())
 
 
 if __name__ == "__main__":
-    main()
+    print(json.dumps(measure(sys.argv[1])))

@@ -1,27 +1,26 @@
 """Time the metrics: orbit counts, evaluation, uniqueness and novelty.
 
-Run with `python benchmarks/bench_metrics.py [--repeats 7] [--json FILE]`.
+python -m benchmarks metrics --json results/benchmark_metrics.json
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
-import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import numpy as np
+import torch
 from rich.console import Console
 from rich.table import Table
 
-from graphscore.atomic import write_file
+from benchmarks.clock import time_in_turns
 from graphscore.metrics import evaluate, novelty, orbit_counts, uniqueness
 from graphscore.provenance import provenance
 from graphscore.seeding import numpy_generator
+
+CPU = torch.device("cpu")
 
 
 def community_graphs(count: int, nodes: int, seed: int) -> list[nx.Graph[Any]]:
@@ -54,22 +53,12 @@ def cases() -> dict[str, Callable[[], object]]:
     }
 
 
-def seconds_of(function: Callable[[], object], repeats: int) -> list[float]:
-    """Call once to warm up, then return the wall-clock seconds of each repeat."""
-    function()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return times
-
-
-def run(repeats: int = 7) -> dict[str, Any]:
+def measure(repeats: int = 7) -> dict[str, Any]:
     """Time every case and return a JSON-able record."""
     rows = []
     for name, function in cases().items():
-        times = seconds_of(function, repeats)
+        function()
+        times = time_in_turns({"": function}, CPU, repeats=repeats)[""].seconds
         rows.append(
             {
                 "case": name,
@@ -82,22 +71,10 @@ def run(repeats: int = 7) -> dict[str, Any]:
     return {"benchmark": "metrics", "provenance": provenance(), "results": rows}
 
 
-def main(arguments: list[str] | None = None) -> dict[str, Any]:
-    """Run the benchmark from the command line, print a table, and return the record."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--repeats", type=int, default=7, help="timed calls per case")
-    parser.add_argument("--json", type=Path, help="also write the record to this file")
-    options = parser.parse_args(arguments)
-    record = run(options.repeats)
+def show(record: dict[str, Any]) -> None:
+    """Print a record."""
     table = Table("case", "median ms", "min ms", "max ms", title="metrics")
     for row in record["results"]:
         values = (f"{1000 * row[key]:.1f}" for key in ("median_s", "min_s", "max_s"))
         table.add_row(row["case"], *values)
     Console().print(table)
-    if options.json:
-        write_file(options.json, (json.dumps(record, indent=1) + "\n").encode())
-    return record
-
-
-if __name__ == "__main__":
-    main()
