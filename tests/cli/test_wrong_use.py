@@ -35,7 +35,6 @@ RESUME = ["train", "graphs.g6", "--out", "run", "--resume"]
                 (FIT, ("--steps", "--batch-size", "--seed", "--max-nodes")),
                 (SAMPLE[:2], ("-n", "--steps", "--steps-per-level", "--nodes", "--seed")),
                 (["demo"], ("--steps", "-n")),
-                (["reproduce", "samples"], ("--seeds",)),
                 (["bench", "graphs.g6"], ("-n", "--max-nodes")),
                 (["datasets", "export", "tree", "-o", "x.g6"], ("--seed",)),
             )
