@@ -12,14 +12,8 @@ import networkx as nx
 from torch import nn
 
 from graphscore.acceleration import Accelerate, choose_trainer, resolve_accelerate
-from graphscore.artifacts import (
-    Artifact,
-    RunFolder,
-    check_continues,
-    describe_graphs,
-    pretrained_folder,
-)
-from graphscore.artifacts.run import TrainingRun
+from graphscore.artifacts import Artifact, RunFolder, describe_graphs, pretrained_folder
+from graphscore.artifacts.run import TrainingRun, open_run
 from graphscore.config import RunSettings
 from graphscore.device import resolve_device
 from graphscore.diffusion import GuidanceSettings
@@ -137,46 +131,34 @@ class GraphGenerator:
         on_cpu = self.device.type == "cpu"
         settings = resolve_settings(self._given, nodes=data.max_nodes, on_cpu=on_cpu)
         described = describe_graphs(data, source)
-        folder = None if run is None else RunFolder(run)
-        stored = None
-        # Before anything that takes long.
-        if resume:
-            if folder is None:
-                raise SettingsError("resume needs the folder of the run: fit(..., run=FOLDER).")
-            stored = folder.read()
-            check_continues(folder.path, stored[0], settings, described)
-        elif folder is not None:
-            folder.check_new()
+        folder, stored = open_run(run, resume, settings, described)
         model, data = KINDS[settings.model].from_graphs(
             settings, clean, data, show_progress=self.show_progress
         )
-        artifact = Artifact(model, described, graphs=list(clean))
-        if model.network is None or model.objective is None:
-            TrainingRun(artifact, None, folder, self.device).start(stored)
-            self._artifact = artifact
-            return self
-        trainer = choose_trainer(
-            model.network,
-            data,
-            model.objective,
-            settings.training,  # type: ignore[attr-defined]
-            seed=settings.seed,
-            device=self.device,
-            accelerate=self.accelerate,
-        )
-        record = TrainingRun(artifact, trainer, folder, self.device)
-        record.start(stored)
-        with record.shown(checkpoint_seconds, on_record, enabled=self.show_progress) as report:
-            trainer.run(
-                on_record=report,
-                should_stop=lambda: (
-                    should_stop() or (stop_at is not None and trainer.step >= stop_at)
-                ),
+        trainer = None
+        if model.network is not None and model.objective is not None:
+            trainer = choose_trainer(
+                model.network,
+                data,
+                model.objective,
+                settings.training,  # type: ignore[attr-defined]
+                seed=settings.seed,
+                device=self.device,
+                accelerate=self.accelerate,
             )
-        record.checkpoint()
-        model.network.load_state_dict(trainer.average.state_dict())
-        model.network.eval()
-        self._artifact = record.artifact()
+
+        def stop() -> bool:
+            reached = trainer is not None and stop_at is not None and trainer.step >= stop_at
+            return reached or should_stop()
+
+        untrained = Artifact(model, described, graphs=list(clean))
+        self._artifact = TrainingRun(untrained, trainer, folder, self.device).train(
+            stored,
+            checkpoint_seconds=checkpoint_seconds,
+            on_record=on_record,
+            should_stop=stop,
+            show_progress=self.show_progress,
+        )
         return self
 
     # ------------------------------------------------------------------ what there is
