@@ -167,7 +167,7 @@ class BernoulliEdges:
         logits = self.posterior(noisy, sigma, prior)
         probability = torch.where(mask, logits.sigmoid(), 0.0)
         bounded = logits.clamp(-LARGEST_LOGIT, LARGEST_LOGIT) / (LARGEST_LOGIT / 2)
-        return Features([value, bounded, probability], probability)
+        return Features([value, torch.where(mask, bounded, 0.0), probability], probability)
 
 
 @dataclass(frozen=True)
