@@ -131,9 +131,7 @@ def test_edges_are_drawn_once_per_pair():
     assert abs(values.mean() - 0.2) < 5 * (0.16 / (len(values) / 2)) ** 0.5
     # The posterior mean of a score network may lie outside; then edges are certain.
     for value, edge in ((1.3, True), (-0.2, False)):
-        drawn = likelihood.draw(
-            torch.full((6000, 6, 6), value), sigma, mask, generator=generator()
-        )
+        drawn = likelihood.draw(torch.full((6000, 6, 6), value), sigma, mask, generator=generator())
         assert torch.equal(drawn == 1, mask & edge)
 
 
