@@ -102,7 +102,7 @@ def test_perturbation_scales_by_each_graphs_sigma(dtype):
 
 
 def test_score_is_the_gradient_of_the_log_density():
-    """score_of_mean of clean entries is what autograd makes of equation 2, one variable per pair."""
+    """Of clean entries it is what autograd makes of equation 2, one variable per pair."""
     mask = node_mask_of_sizes(torch.tensor([5, 3]))
     clean = state_of(mask, features=2)
     sigma = torch.tensor([0.3, 1.7], dtype=torch.float64)

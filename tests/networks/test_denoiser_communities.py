@@ -115,7 +115,7 @@ def test_communities_must_be_given(noisy):
     features = torch.zeros(3, 4, 1, dtype=torch.float64)
     with pytest.raises(GraphDataError, match="community of every node"):
         make()(noisy, SIGMA)
-    with pytest.raises(GraphDataError, match="got 1 node features.*made for 0"):
+    with pytest.raises(GraphDataError, match=r"got 1 node features.*made for 0"):
         make()(noisy, SIGMA, Condition(features, NUMBERS))
 
 
