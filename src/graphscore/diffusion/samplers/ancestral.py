@@ -72,7 +72,7 @@ def ancestral(
 ) -> SamplingResult:
     """Draw clean graphs under less and less noise, and return the last posterior mean.
 
-    At sigma with the state A~: draw A from the posterior means D(A~, sigma), then go to sigma' by
+    At sigma with the state A~: draw A from the posterior of mean D(A~, sigma), then go to sigma' by
 
     independent: A~' = A + sigma' z
     posterior:   A~' = A + r^2 (A~ - A) + sigma' sqrt(1 - r^2) z,  r = sigma' / sigma,
@@ -99,10 +99,11 @@ def ancestral(
     check = FiniteCheck(settings.steps, state.edges.device)
     ones = torch.ones(len(state), dtype=state.edges.dtype, device=state.edges.device)
     for step, (sigma, lower) in enumerate(zip(sigmas, (*sigmas[1:], 0.0))):
-        denoised = denoise(state, ones * sigma)
+        levels = ones * sigma
+        denoised = denoise(state, levels)
         check.note(step, denoised)
         if lower:
-            drawn = prior.likelihood.draw(denoised, generator=generator)
+            drawn = prior.likelihood.draw(denoised, levels, generator=generator)
             noise = noise_like(state, generator=generator)
             kept = (lower / sigma) ** 2 if settings.noise == "posterior" else 0.0
             state = drawn + (state - drawn) * kept + noise * (lower * math.sqrt(1 - kept))
