@@ -68,7 +68,9 @@ def test_names_stand_for_models_and_presets():
     assert resolve(model="gin").network.learnable_adjacency is False
     assert resolve(model="edp-gnn").network == EDPGNNSettings()
     assert resolve(model="edp-gnn-released").network == EDPGNNSettings.released()
-    assert resolve(model="gin", network={"features": 3}).network.learnable_adjacency is False
+    for network in ({"features": 3}, {"kind": "edp-gnn", "features": 3}):
+        found = resolve(model="gin", network=network).network
+        assert (found.learnable_adjacency, found.features) == (False, 3)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,8 @@ class ModelEntry:
 
 
 def _edp_gnn(settings: EDPGNNSettings) -> dict[str, Any]:
-    return {"network": settings.model_dump(exclude_unset=True)}
+    # With its kind: a section of another kind would replace the preset as a whole.
+    return {"network": {"kind": settings.kind, **settings.model_dump(exclude_unset=True)}}
 
 
 MODELS: dict[str, ModelEntry] = {
