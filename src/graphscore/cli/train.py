@@ -142,15 +142,15 @@ def _settings(
     stored: Path | None, config: Path | None, model: str | None, overrides: dict[str, Any]
 ) -> dict[str, Any]:
     """The stored settings of a run, then the file, then the options; defaults are left open."""
-    from graphscore.artifacts import read_document
+    from graphscore.artifacts import read_document, settings_of
     from graphscore.config import merge, read_config
     from graphscore.errors import CheckpointError, SettingsError
-    from graphscore.models import DEFAULT_MODEL, stored_settings
+    from graphscore.models import DEFAULT_MODEL
     from graphscore.models.defaults import check_settings, find_entry
 
     given: dict[str, Any] = {}
     if stored is not None:
-        given = stored_settings(read_document(stored).settings).model_dump(mode="json")
+        given = settings_of(read_document(stored), stored).model_dump(mode="json")
     from_file = {} if config is None else read_config(config)
     name = model or from_file.get("model") or given.get("model") or DEFAULT_MODEL
     if config is not None:
