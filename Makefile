@@ -1,18 +1,23 @@
 # make test   set up, lint, type-check, test
 # make bench  measure speed and memory on the CPU, write docs/performance.md (several minutes)
 # make demo   set up, train on Community-small, sample, judge (about 3 minutes on two CPU cores)
+# make reproduce   set up, run every experiment of the paper and the denoiser at the quick scale
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: test demo setup lint types unit bench clean
+.PHONY: test demo reproduce setup lint types unit bench clean
 
 test: lint types unit
 
 demo: setup
 	$(BIN)/graphscore demo --out runs/demo
+
+# Every experiment at the quick scale, one seed, into results/*_quick.json; continues where it was interrupted.
+reproduce: setup
+	$(BIN)/python -m reproduce all --scale quick --seeds 1
 
 setup: $(INSTALLED)
 

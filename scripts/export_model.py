@@ -1,7 +1,7 @@
 """Put a trained run into the package: averaged weights and card, nothing else; at most 5 MB.
 
-    python -m reproduce generation
-    work=results/work/generation
+    python -m reproduce table2
+    work=results/work/table2
     python scripts/export_model.py $work/runs/ego-small_seed0 ego-small \
         --metrics $work/parts/ego-small_seed0.json
 

@@ -1,7 +1,8 @@
-"""The map of the house: which room may import which, read from the syntax trees.
+"""The map of imports: which package may import which, read from the syntax trees.
 
-The table is that of the architecture document. A room is a package or a module directly below
-`graphscore`; imports inside functions, under TYPE_CHECKING and relative ones count as well.
+The table in docs/architecture.md is this one; `python tests/test_import_map.py` prints it. A package
+here is a folder or a module directly below `graphscore`; imports inside functions, under
+TYPE_CHECKING and relative ones count as well.
 """
 
 from __future__ import annotations
@@ -15,50 +16,45 @@ import graphscore
 
 PACKAGE = "graphscore"
 FRONT_DOOR = "__init__"
+ARCHITECTURE = Path(__file__).resolve().parents[1] / "docs" / "architecture.md"
 
 OPEN = {"errors", "seeding", "settings", "atomic", "version"}
 """Open to all; they import only each other."""
 
-_MODEL = {"graphs", "datasets", "noise", "networks", "sampling", "training", "metrics", "config"}
-_MADE = {"assembly", "communities", "recommendation", "trained_model", "model_sampling"}
-_GENERATOR = _MODEL | _MADE | {"acceleration", "device", "progress", "pretrained"}
-_ALL = _GENERATOR | {"generator", "baselines", "algorithms", "plots", "provenance"}
-
 MAY_IMPORT: dict[str, set[str]] = {
-    **{room: set() for room in (*OPEN, "device", "progress", "provenance", "graphs")},
+    **{package: set() for package in (*sorted(OPEN), "device", "progress", "provenance", "config")},
+    "graphs": set(),
     "datasets": {"graphs"},
-    "noise": {"graphs"},
-    "networks": {"graphs"},
-    "sampling": {"graphs", "noise"},
-    "training": {"graphs", "noise", "networks"},
-    "acceleration": {"graphs", "noise", "networks", "training", "sampling"},
     "metrics": {"graphs"},
-    "config": {"noise", "networks", "training", "sampling"},
-    "assembly": {"networks", "training", "config"},
-    "communities": {"graphs", "metrics", "sampling", "progress"},
-    "recommendation": {"graphs", "networks", "sampling", "config"},
-    "trained_model": {"graphs", "networks", "sampling", "training", "config", "assembly"},
-    "model_sampling": {
-        *("graphs", "noise", "networks", "sampling", "config", "assembly"),
-        *("acceleration", "progress"),
-    },
-    "pretrained": {"config", "datasets", "sampling", "training", "assembly"},
-    "generator": _GENERATOR,
-    "estimate": {"generator", "device"},
-    "baselines": {"graphs", "networks", "training"},
-    "algorithms": {"graphs", "networks", "training"},
     "plots": {"graphs"},
-    "experiments": {*_ALL, FRONT_DOOR},
-    "cli": {*_ALL, "estimate", "experiments", FRONT_DOOR},
-    FRONT_DOOR: {*_MODEL, "generator"},
+    "diffusion": {"graphs"},
+    "networks": {"graphs", "diffusion"},
+    "training": {"graphs", "networks"},
+    "acceleration": {"graphs", "diffusion", "networks", "training"},
+    "models": {
+        *("graphs", "diffusion", "networks", "training", "acceleration"),
+        *("metrics", "config", "progress"),
+    },
+    "artifacts": {"graphs", "datasets", "training", "models", "config", "device", "progress"},
+    "generator": {
+        *("graphs", "diffusion", "training", "acceleration", "models", "artifacts"),
+        *("metrics", "config", "device"),
+    },
+    "estimate": {"training", "generator", "device"},
 }
+_BELOW = set(MAY_IMPORT) - OPEN
+MAY_IMPORT |= {
+    "cli": {*_BELOW, FRONT_DOOR},
+    FRONT_DOOR: {"graphs", "datasets", "metrics", "generator"},
+}
+"""What each package may import besides itself and `OPEN`."""
 
 ONLY_IN = {"matplotlib": "plots"}
-"""Packages from outside that belong to one room."""
+"""Packages from outside that only one package may import."""
 
 
-def room_of(path: Path) -> str:
-    """The room of a file, by its path below the package."""
+def package_of(path: Path) -> str:
+    """The package of a file, by its path below graphscore."""
     return path.parts[0].removesuffix(".py")
 
 
@@ -84,20 +80,20 @@ def imported_modules(tree: ast.AST, path: Path) -> list[tuple[int, str]]:
 
 def wrong_imports(root: Path) -> list[str]:
     """Every import below `root` (the package's folder) that the map does not allow."""
-    rooms = {path.stem if path.suffix == ".py" else path.name for path in root.iterdir()}
+    packages = {path.stem if path.suffix == ".py" else path.name for path in root.iterdir()}
     wrong = []
     for file in sorted(root.rglob("*.py")):
         path = file.relative_to(root)
-        here = room_of(path)
+        here = package_of(path)
         if here not in MAY_IMPORT:
-            wrong.append(f"{path}: the room {here!r} is not on the map")
+            wrong.append(f"{path}: the package {here!r} is not on the map")
             continue
         allowed = MAY_IMPORT[here] | OPEN | {here}
         for line, module in imported_modules(ast.parse(file.read_bytes()), path):
             top, *rest = module.split(".")
             if top == PACKAGE:
-                # `from graphscore import X` is the front door unless X is itself a room.
-                target = rest[0] if rest and rest[0] in rooms | MAY_IMPORT.keys() else FRONT_DOOR
+                # `from graphscore import X` is the front door unless X is itself a package.
+                target = rest[0] if rest and rest[0] in packages | MAY_IMPORT.keys() else FRONT_DOOR
                 if target not in allowed:
                     wrong.append(f"{path}:{line}: {here} may not import {module}")
             elif ONLY_IN.get(top, here) != here:
@@ -106,62 +102,77 @@ def wrong_imports(root: Path) -> list[str]:
 
 
 def test_every_import_is_on_the_map():
-    """The rooms import only what the architecture allows."""
+    """The packages import only what the architecture allows."""
     assert wrong_imports(Path(graphscore.__file__).parent) == []
 
 
-@pytest.mark.parametrize("room", sorted(set(MAY_IMPORT) - {"cli"}))
-def test_nobody_imports_the_command_line(room):
-    """Parse, call, write: nothing depends on it; nor on experiments, apart from it."""
-    assert not MAY_IMPORT[room] & {"cli", "experiments"}
+@pytest.mark.parametrize("package", sorted(set(MAY_IMPORT) - {"cli"}))
+def test_nobody_imports_the_command_line(package):
+    """Parse, call, write: nothing depends on it."""
+    assert "cli" not in MAY_IMPORT[package]
+
+
+def table() -> str:
+    """The map as the table of docs/architecture.md."""
+    rows = [
+        f"| {package} | {', '.join(sorted(allowed)) or '–'} |"
+        for package, allowed in MAY_IMPORT.items()
+        if package not in (*OPEN, "cli", FRONT_DOOR)
+    ]
+    return "\n".join(["| package | may import |", "|---|---|", *rows, "| cli | everything |"])
+
+
+def test_the_architecture_page_has_this_map():
+    assert table() in ARCHITECTURE.read_text(encoding="utf-8")
 
 
 def test_the_map_has_no_cycles():
-    """Rooms can be put in an order in which each imports only earlier ones."""
+    """Packages can be put in an order in which each imports only earlier ones."""
     placed = set(OPEN)
     # The front door stands outside: it is resolved on first use.
     remaining = {r: m - {FRONT_DOOR} for r, m in MAY_IMPORT.items() if r not in (*OPEN, FRONT_DOOR)}
     while remaining:
-        ready = {room for room, needs in remaining.items() if needs <= placed}
+        ready = {package for package, needs in remaining.items() if needs <= placed}
         assert ready, f"a cycle among {sorted(remaining)}"
         placed |= ready
-        remaining = {room: needs for room, needs in remaining.items() if room not in ready}
+        remaining = {package: needs for package, needs in remaining.items() if package not in ready}
 
 
 PLANTED = {
-    "absolute": ("networks/x.py", "import graphscore.noise.ladder\n"),
-    "from": ("networks/x.py", "from graphscore.noise import ladder\n"),
-    "from the package": ("networks/x.py", "from graphscore import noise\n"),
-    "relative": ("networks/x.py", "from ..noise import ladder\n"),
-    "relative package": ("networks/deep/x.py", "from ... import sampling\n"),
+    "absolute": ("diffusion/x.py", "import graphscore.networks.denoiser\n"),
+    "from": ("diffusion/x.py", "from graphscore.networks import EDPGNN\n"),
+    "from the package": ("networks/x.py", "from graphscore import models\n"),
+    "relative": ("networks/x.py", "from ..training import Trainer\n"),
+    "relative package": ("diffusion/deep/x.py", "from ... import networks\n"),
     "inside a function": ("graphs/x.py", "def f():\n    from graphscore.metrics import mmd\n"),
-    "type checking": ("sampling/x.py", "if TYPE_CHECKING:\n    import graphscore.networks\n"),
+    "type checking": ("diffusion/x.py", "if TYPE_CHECKING:\n    import graphscore.networks\n"),
     "import_module": ("graphs/x.py", "importlib.import_module('graphscore.training')\n"),
     "from a top-level module": ("errors.py", "from .graphs import batch\n"),
     "command line": ("generator.py", "from graphscore.cli import main\n"),
-    "experiments": ("generator.py", "from graphscore import experiments\n"),
+    "laboratory": ("generator.py", "from graphscore import experiments\n"),
     "metrics in training": ("training/x.py", "from graphscore.metrics import evaluate\n"),
     "front door": ("metrics/x.py", "from graphscore import read_graphs\n"),
     "matplotlib": ("metrics/x.py", "from matplotlib import pyplot\n"),
     "matplotlib in cli": ("cli/x.py", "def f():\n    import matplotlib.pyplot as plt\n"),
-    "samplers in sampling": ("sampling/x.py", "from graphscore import acceleration\n"),
+    "acceleration in samplers": ("diffusion/x.py", "from graphscore import acceleration\n"),
+    "files in models": ("models/x.py", "from graphscore.artifacts import Artifact\n"),
     "estimate in the generator": ("generator.py", "from graphscore.estimate import estimate\n"),
     "provenance of a model": ("provenance.py", "from graphscore.training import Trainer\n"),
     "plots of networks": ("plots/x.py", "from graphscore.networks import EDPGNN\n"),
-    "open module upwards": ("settings.py", "from graphscore.noise import ladder\n"),
-    "unknown room": ("utils/x.py", "import math\n"),
+    "open module upwards": ("settings.py", "from graphscore.diffusion import Posterior\n"),
+    "unknown package": ("utils/x.py", "import math\n"),
 }
 
 FINE = {
     "open": ("networks/x.py", "from graphscore import errors\nfrom ..settings import Settings\n"),
-    "own room": (
+    "own package": (
         "networks/x.py",
         "from . import y\nfrom .y import z\nimport graphscore.networks\n",
     ),
     "allowed": ("training/x.py", "from graphscore.networks import EDPGNN\n"),
     "outside": ("graphs/x.py", "import torch, networkx\nfrom graphscorelike import x\n"),
     "matplotlib": ("plots/x.py", "import matplotlib.pyplot as plt\nfrom ..graphs import z\n"),
-    "cli": ("cli/x.py", "from graphscore import GraphGenerator, experiments\n"),
+    "cli": ("cli/x.py", "from graphscore import GraphGenerator, estimate\n"),
     "front door": ("__init__.py", "from graphscore.generator import GraphGenerator\n"),
 }
 
@@ -184,3 +195,7 @@ def test_a_wrong_import_is_found(tmp_path, kind):
 @pytest.mark.parametrize("kind", FINE)
 def test_a_right_import_passes(tmp_path, kind):
     assert planted(tmp_path, *FINE[kind]) == []
+
+
+if __name__ == "__main__":
+    print(table())

@@ -12,14 +12,8 @@ import networkx as nx
 from torch import nn
 
 from graphscore.acceleration import Accelerate, choose_trainer, resolve_accelerate
-from graphscore.artifacts import (
-    Artifact,
-    RunFolder,
-    check_continues,
-    describe_graphs,
-    pretrained_folder,
-)
-from graphscore.artifacts.run import TrainingRun
+from graphscore.artifacts import Artifact, RunFolder, describe_graphs, pretrained_folder
+from graphscore.artifacts.run import TrainingRun, open_run
 from graphscore.config import RunSettings
 from graphscore.device import resolve_device
 from graphscore.diffusion import GuidanceSettings
@@ -90,17 +84,14 @@ class GraphGenerator:
         self._draws = 0
 
     @classmethod
-    def from_settings(
-        cls,
-        settings: RunSettings | Mapping[str, Any],
-        *,
-        device: str = "auto",
-        accelerate: Accelerate = "auto",
-        show_progress: bool = True,
-    ) -> Self:
-        """Make a generator from complete settings, or from nested dictionaries of some."""
-        given = dict(settings) if isinstance(settings, Mapping) else settings.model_dump()
-        return cls(**given, device=device, accelerate=accelerate, show_progress=show_progress)
+    def from_settings(cls, settings: RunSettings | Mapping[str, Any], **options: Any) -> Self:
+        """Make a generator from complete settings, or from nested dictionaries of some.
+
+        Args:
+            options: device, accelerate and show_progress.
+        """
+        given = settings if isinstance(settings, Mapping) else settings.model_dump()
+        return cls(**given, **options)
 
     # ------------------------------------------------------------------ training
 
@@ -140,46 +131,34 @@ class GraphGenerator:
         on_cpu = self.device.type == "cpu"
         settings = resolve_settings(self._given, nodes=data.max_nodes, on_cpu=on_cpu)
         described = describe_graphs(data, source)
-        folder = None if run is None else RunFolder(run)
-        stored = None
-        # Before anything that takes long.
-        if resume:
-            if folder is None:
-                raise SettingsError("resume needs the folder of the run: fit(..., run=FOLDER).")
-            stored = folder.read()
-            check_continues(folder.path, stored[0], settings, described)
-        elif folder is not None:
-            folder.check_new()
+        folder, stored = open_run(run, resume, settings, described)
         model, data = KINDS[settings.model].from_graphs(
             settings, clean, data, show_progress=self.show_progress
         )
-        artifact = Artifact(model, described, graphs=list(clean))
-        if model.network is None or model.objective is None:
-            TrainingRun(artifact, None, folder, self.device).start(stored)
-            self._artifact = artifact
-            return self
-        trainer = choose_trainer(
-            model.network,
-            data,
-            model.objective,
-            settings.training,  # type: ignore[attr-defined]
-            seed=settings.seed,
-            device=self.device,
-            accelerate=self.accelerate,
-        )
-        record = TrainingRun(artifact, trainer, folder, self.device)
-        record.start(stored)
-        with record.shown(checkpoint_seconds, on_record, enabled=self.show_progress) as report:
-            trainer.run(
-                on_record=report,
-                should_stop=lambda: (
-                    should_stop() or (stop_at is not None and trainer.step >= stop_at)
-                ),
+        trainer = None
+        if model.network is not None and model.objective is not None:
+            trainer = choose_trainer(
+                model.network,
+                data,
+                model.objective,
+                settings.training,  # type: ignore[attr-defined]
+                seed=settings.seed,
+                device=self.device,
+                accelerate=self.accelerate,
             )
-        record.checkpoint()
-        model.network.load_state_dict(trainer.average.state_dict())
-        model.network.eval()
-        self._artifact = record.artifact()
+
+        def stop() -> bool:
+            reached = trainer is not None and stop_at is not None and trainer.step >= stop_at
+            return reached or should_stop()
+
+        untrained = Artifact(model, described, graphs=list(clean))
+        self._artifact = TrainingRun(untrained, trainer, folder, self.device).train(
+            stored,
+            checkpoint_seconds=checkpoint_seconds,
+            on_record=on_record,
+            should_stop=stop,
+            show_progress=self.show_progress,
+        )
         return self
 
     # ------------------------------------------------------------------ what there is
@@ -415,43 +394,30 @@ class GraphGenerator:
         artifact.write(Path(path), self.device)
 
     @classmethod
-    def load(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        device: str = "auto",
-        accelerate: Accelerate = "auto",
-        show_progress: bool = True,
-    ) -> Self:
+    def load(cls, path: str | os.PathLike[str], **options: Any) -> Self:
         """Read a model that `save` or a training run wrote.
+
+        Args:
+            options: device, accelerate and show_progress, as of the constructor.
 
         Raises:
             CheckpointError: missing, truncated, edited, or written by another version.
         """
-        artifact = Artifact.read(Path(path))
-        made = cls(device=device, accelerate=accelerate, show_progress=show_progress)
-        return made._of(artifact)
+        return cls(**options)._of(Artifact.read(Path(path)))
 
     @classmethod
-    def from_pretrained(
-        cls,
-        name: str,
-        *,
-        device: str = "auto",
-        accelerate: Accelerate = "auto",
-        show_progress: bool = True,
-    ) -> Self:
+    def from_pretrained(cls, name: str, **options: Any) -> Self:
         """Read a pretrained model that comes with the package.
 
         Args:
             name: one of `graphscore.artifacts.list_pretrained()`; `graphscore info NAME` shows its
                 card.
+            options: device, accelerate and show_progress, as of the constructor.
 
         Raises:
             CheckpointError: there is none of that name; the message says which there are.
         """
-        folder = pretrained_folder(name)
-        return cls.load(folder, device=device, accelerate=accelerate, show_progress=show_progress)
+        return cls.load(pretrained_folder(name), **options)
 
     def _of(self, artifact: Artifact) -> Self:
         """Return a generator of a trained model on the device of this one."""

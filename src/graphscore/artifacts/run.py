@@ -2,28 +2,58 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from graphscore.artifacts.artifact import Artifact
-from graphscore.artifacts.document import ModelDocument
+from graphscore.artifacts.artifact import Artifact, check_continues
+from graphscore.artifacts.document import ModelDocument, TrainingGraphs
 from graphscore.artifacts.run_folder import RunFolder
+from graphscore.config import RunSettings
 from graphscore.device import describe_device
+from graphscore.errors import SettingsError
 from graphscore.progress import progress
 
 if TYPE_CHECKING:
     from graphscore.training import Trainer, TrainingRecord
 
+Stored = tuple[ModelDocument, dict[str, Tensor]]
+"""A checkpoint that training continues from."""
+
+
+def open_run(
+    path: str | os.PathLike[str] | None,
+    resume: bool,
+    settings: RunSettings,
+    graphs: TrainingGraphs,
+) -> tuple[RunFolder | None, Stored | None]:
+    """Return the folder of a run and what to continue from, before anything that takes long.
+
+    Raises:
+        SettingsError: there is no folder to resume from.
+        OutputError: the folder of a new run is taken.
+        CheckpointError: there is nothing to continue from, or it was started differently.
+    """
+    folder = None if path is None else RunFolder(path)
+    if not resume:
+        if folder is not None:
+            folder.check_new()
+        return folder, None
+    if folder is None:
+        raise SettingsError("resume needs the folder of the run: fit(..., run=FOLDER).")
+    stored = folder.read()
+    check_continues(folder.path, stored[0], settings, graphs)
+    return folder, stored
+
 
 class TrainingRun:
-    """Writes the settings, log and checkpoints of a training into its folder, if it has one.
+    """Trains a model, and writes settings, log and checkpoints into its folder, if it has one.
 
     Args:
         untrained: the model before training.
@@ -43,14 +73,58 @@ class TrainingRun:
         self._trainer = trainer
         self._folder = folder
         self._device = device
+        self._written = 0.0
 
-    def artifact(self) -> Artifact:
-        """Return the model as it is trained by now."""
+    def train(
+        self,
+        stored: Stored | None,
+        *,
+        checkpoint_seconds: float,
+        on_record: Callable[[TrainingRecord], None] | None,
+        should_stop: Callable[[], bool],
+        show_progress: bool,
+    ) -> Artifact:
+        """Train to the end, or until `should_stop()`, and return the model with averaged weights.
+
+        Args:
+            stored: checkpoint to continue from.
+            checkpoint_seconds: time between checkpoints.
+            on_record: called with each training record.
+            should_stop: asked between steps.
+            show_progress: show it on standard error.
+        """
+        self._start(stored)
+        trainer, network = self._trainer, self._untrained.model.network
+        if trainer is None or network is None:
+            return self._untrained
+        if show_progress:
+            device = describe_device(self._device)
+            print(f"training on {device}, {trainer.path} path", file=sys.stderr, flush=True)
+        with progress("training", trainer.settings.steps, enabled=show_progress) as update:
+            update(trainer.step, "")
+
+            def report(record: TrainingRecord) -> None:
+                update(record.step, f"loss {record.loss:.2f} ({record.per_pair:.3f} per pair)")
+                if self._folder is not None:
+                    self._folder.append(record.to_dict())
+                if time.monotonic() - self._written >= checkpoint_seconds:
+                    self._checkpoint()
+                if on_record is not None:
+                    on_record(record)
+
+            trainer.run(on_record=report, should_stop=should_stop)
+        self._checkpoint()
+        network.load_state_dict(trainer.average.state_dict())
+        network.eval()
+        return self._artifact()
+
+    def _artifact(self) -> Artifact:
+        """The model as it is trained by now."""
         if self._trainer is None:
             return self._untrained
         return replace(self._untrained, step=self._trainer.step, seconds=self._trainer.seconds)
 
-    def start(self, stored: tuple[ModelDocument, dict[str, Tensor]] | None) -> None:
+    def _start(self, stored: Stored | None) -> None:
         """Write the settings and a first checkpoint, or continue from a stored one."""
         settings = self._untrained.model.settings.model_dump(mode="json")
         if stored is not None:
@@ -62,41 +136,11 @@ class TrainingRun:
         elif self._folder is not None:
             self._folder.start(settings)
         # At once, so that a run can be resumed from the start, with the settings it has now.
-        self.checkpoint()
+        self._checkpoint()
 
-    def checkpoint(self) -> None:
+    def _checkpoint(self) -> None:
         """Replace the checkpoint of the folder."""
         if self._folder is not None:
             state = {} if self._trainer is None else self._trainer.state()
-            self._folder.checkpoint(self.artifact().document(self._device), state)
-
-    @contextmanager
-    def shown(
-        self,
-        checkpoint_seconds: float,
-        on_record: Callable[[TrainingRecord], None] | None,
-        *,
-        enabled: bool,
-    ) -> Iterator[Callable[[TrainingRecord], None]]:
-        """Show the training on standard error; gives what is to be called with every record."""
-        trainer = self._trainer
-        assert trainer is not None
-        if enabled:
-            device = describe_device(self._device)
-            print(f"training on {device}, {trainer.path} path", file=sys.stderr, flush=True)
-        written = time.monotonic()
-        with progress("training", trainer.settings.steps, enabled=enabled) as update:
-            update(trainer.step, "")
-
-            def report(record: TrainingRecord) -> None:
-                nonlocal written
-                update(record.step, f"loss {record.loss:.2f} ({record.per_pair:.3f} per pair)")
-                if self._folder is not None:
-                    self._folder.append(record.to_dict())
-                if time.monotonic() - written >= checkpoint_seconds:
-                    self.checkpoint()
-                    written = time.monotonic()
-                if on_record is not None:
-                    on_record(record)
-
-            yield report
+            self._folder.checkpoint(self._artifact().document(self._device), state)
+        self._written = time.monotonic()

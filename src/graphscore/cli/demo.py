@@ -13,7 +13,6 @@ from graphscore.cli.tables import print_evaluations, print_json
 from graphscore.cli.whole_numbers import WholeNumber
 
 DATASET = "community-small"
-PRETRAINED = "pretrained"
 SAMPLES = 256
 STEPS = 1500
 BATCH_SIZE = 32
@@ -52,7 +51,7 @@ def demo(
     json
         Print the metrics as JSON.
     """
-    from graphscore.artifacts import has_checkpoint, list_pretrained
+    from graphscore.artifacts import has_checkpoint
     from graphscore.atomic import write_file
     from graphscore.cli.interrupt import stop_requested
     from graphscore.datasets import load_dataset
@@ -75,35 +74,39 @@ def demo(
         )
         if stop():
             print(
-                f"stopped at step {generator.step}; the same command goes on from there",
+                f"stopped at step {generator.step}; the same command continues from there",
                 file=sys.stderr,
             )
             return 130
-    settings = generator.settings
-    samples = generator.sample(number, seed=settings.seed)
-    write_graphs(out / "samples.g6", samples)
-    results = {"samples": evaluate(samples, data.test, training=data.train)}
-    groups = {"training graphs": data.train, f"demo's denoiser ({generator.step} steps)": samples}
-    if DATASET in list_pretrained():
-        trained = GraphGenerator.from_pretrained(DATASET, device=device, accelerate=accelerate)
-        more = trained.sample(
-            min(number, PRETRAINED_SAMPLES), seed=settings.seed, sampling=PRETRAINED_CHAIN
-        )
-        write_graphs(out / "pretrained.g6", more)
-        results[PRETRAINED] = evaluate(more, data.test, training=data.train)
-        groups[f"pretrained EDP-GNN ({trained.step} steps)"] = more
+    seed = generator.settings.seed
+    pretrained = GraphGenerator.from_pretrained(DATASET, device=device, accelerate=accelerate)
+    fewer = min(number, PRETRAINED_SAMPLES)
+    samples = {
+        "samples": generator.sample(number, seed=seed),
+        "pretrained": pretrained.sample(fewer, seed=seed, sampling=PRETRAINED_CHAIN),
+    }
+    for name, graphs in samples.items():
+        write_graphs(out / f"{name}.g6", graphs)
+    results = {
+        name: evaluate(graphs, data.test, training=data.train) for name, graphs in samples.items()
+    }
     results["training set"] = evaluate(data.train, data.test)
     record = {
         "dataset": DATASET,
-        "seed": settings.seed,
+        "seed": seed,
         "step": generator.step,
         "device": str(generator.device),
         "graphscore": __version__,
-        "settings": settings.model_dump(mode="json"),
+        "settings": generator.settings.model_dump(mode="json"),
         "metrics": {name: result.to_dict() for name, result in results.items()},
     }
     write_file(out / "metrics.json", (json_module.dumps(record, indent=1) + "\n").encode())
-    draw_comparison(groups, out / "samples.png")
+    titles = {
+        "training graphs": data.train,
+        f"demo's denoiser ({generator.step} steps)": samples["samples"],
+        f"pretrained EDP-GNN ({pretrained.step} steps)": samples["pretrained"],
+    }
+    draw_comparison(titles, out / "samples.png")
     if json:
         print_json(record)
         return 0

@@ -16,7 +16,6 @@ from graphscore.cli.demo import demo
 from graphscore.cli.evaluate import evaluate
 from graphscore.cli.guide import guide
 from graphscore.cli.info import info
-from graphscore.cli.reproduce import reproduce
 from graphscore.cli.sample import sample
 from graphscore.cli.train import train
 from graphscore.errors import GraphscoreError, GraphscoreWarning
@@ -28,7 +27,7 @@ app = App(
     version=__version__,
     help_format="plaintext",
 )
-for command in (train, sample, guide, evaluate, demo, info, bench, reproduce):
+for command in (train, sample, guide, evaluate, demo, info, bench):
     app.command(command)
 app.command(datasets.app)
 

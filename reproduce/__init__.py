@@ -1,0 +1,1 @@
+"""The experiments of the paper and of the denoiser, run by `python -m reproduce`."""

@@ -1,0 +1,1 @@
+"""Learning graph algorithms edge by edge: shortest paths and maximum spanning trees (Table 1)."""

@@ -1,0 +1,1 @@
+"""One file per experiment; `reproduce.experiment` lists them."""
