@@ -1,56 +1,30 @@
-"""The settings of a run: files, names, and merging."""
+"""Settings of a run: files, merging, and what may change when a run is continued."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
-import torch
 
-from graphscore.assembly import make_network
-from graphscore.config import NETWORKS, RunSettings, merge, named_network, read_config
+from graphscore.config import changed_settings, merge, read_config
 from graphscore.errors import SettingsError
+from graphscore.models import MODELS, resolve_settings, stored_settings
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+def resolve(**given):
+    return resolve_settings(given, nodes=12, on_cpu=True)
+
+
+@pytest.mark.parametrize("name", MODELS)
 def test_settings_survive_json(name):
     """What a checkpoint stores is what a run used."""
-    settings = RunSettings(seed=3, network=named_network(name), noise={"sigmas": [1, 0.3]})
-    stored = json.loads(json.dumps(settings.model_dump(mode="json")))
-    assert RunSettings(**stored) == settings
-
-
-@pytest.mark.parametrize("name", NETWORKS)
-def test_named_networks_can_be_built(name):
-    settings = RunSettings(network=named_network(name))
-    network = make_network(settings, density=0.3, generator=torch.Generator().manual_seed(0))
-    assert sum(p.numel() for p in network.parameters()) > 0
-
-
-@pytest.mark.parametrize(
-    ("network", "kind"),
-    [
-        ("denoiser", "denoiser"),
-        ("gin", "edp-gnn"),
-        ({"blocks": 2}, "denoiser"),
-        ({"features": 2}, "edp-gnn"),
-        ({}, "edp-gnn"),
-    ],
-)
-def test_a_network_is_known_by_its_name_or_by_its_settings(network, kind):
-    settings = RunSettings(network=network)
-    assert settings.network.kind == kind
-    assert (settings.denoising is not None) == (kind == "denoiser")
-
-
-def test_an_unknown_network_is_refused_with_the_known_ones():
-    with pytest.raises(SettingsError, match=r"'gim'.*edp-gnn.*gin"):
-        named_network("gim")
+    settings = resolve(model=name, seed=3)
+    assert stored_settings(json.loads(json.dumps(settings.model_dump(mode="json")))) == settings
 
 
 def test_settings_are_frozen():
     with pytest.raises(ValueError, match="frozen"):
-        RunSettings().seed = 1
+        resolve().seed = 1
 
 
 @pytest.mark.parametrize(
@@ -58,21 +32,23 @@ def test_settings_are_frozen():
     [
         ({"sed": 1}, "unknown setting 'sed'; did you mean 'seed'"),
         ({"training": {"stps": 1}}, "unknown setting 'training.stps'; did you mean 'steps'"),
-        ({"network": {"zzz": 1}}, "'network.zzz'; known here: kind, channels"),
+        ({"network": {"zzz": 1}}, "'network.zzz'; known here: kind, blocks"),
+        ({"network": {"kind": "gnn"}}, "'network': unknown kind 'gnn'. Use 'edp-gnn', 'denoiser'"),
         ({"training": 3}, "'training' = 3"),
         ({"training": {"steps": "many"}}, "'training.steps' = 'many'.*integer"),
         ({"training": {"learning_rate": float("nan")}}, "'training.learning_rate' = nan"),
-        ({"noise": {"sigmas": [0.1, 1]}}, "'noise.sigmas'.*largest first"),
+        ({"model": "gin", "noise": {"sigmas": [0.1, 1]}}, "'noise.sigmas'.*largest first"),
+        ({"noise": {"sigma_min": 2, "sigma_max": 1}}, "sigma_min"),
     ],
 )
 def test_wrong_settings_name_section_and_key(values, words):
     with pytest.raises(SettingsError, match=words):
-        RunSettings(**values)
+        resolve(**values)
 
 
 def test_all_mistakes_are_listed_at_once():
     with pytest.raises(SettingsError) as caught:
-        RunSettings(seed=-1, trainig={})
+        resolve(seed=-1, trainig={})
     assert "'seed'" in str(caught.value)
     assert "'trainig'" in str(caught.value)
 
@@ -83,14 +59,11 @@ def test_files_are_toml(tmp_path):
     assert read_config(path) == {"seed": 2, "noise": {"sigmas": [1.0, 0.5]}}
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [(b"[training", "not valid TOML"), (b"\xff\xfe", "not valid TOML")],
-)
-def test_what_is_not_toml_is_refused(tmp_path, content, words):
+@pytest.mark.parametrize("content", [b"[training", b"\xff\xfe"])
+def test_what_is_not_toml_is_refused(tmp_path, content):
     path = tmp_path / "run.toml"
     path.write_bytes(content)
-    with pytest.raises(SettingsError, match=f"run.toml: {words}"):
+    with pytest.raises(SettingsError, match=r"run.toml: not valid TOML"):
         read_config(path)
 
 
@@ -106,3 +79,40 @@ def test_merging_changes_neither_side():
     assert merge(base, over) == {"a": {"x": 1, "y": 4}, "b": 3, "c": {"z": 5}}
     assert base == {"a": {"x": 1, "y": 2}, "b": 3}
     assert over == {"a": {"y": 4}, "c": {"z": 5}}
+
+
+@pytest.mark.parametrize(
+    ("over", "expected"),
+    [
+        ({"steps": 2}, {"kind": "heun", "steps": 2, "churn": 1}),
+        ({"kind": "heun", "steps": 2}, {"kind": "heun", "steps": 2, "churn": 1}),
+        ({"kind": "ancestral"}, {"kind": "ancestral"}),
+    ],
+)
+def test_a_section_of_another_kind_is_replaced_as_a_whole(over, expected):
+    below = {"sampling": {"kind": "heun", "steps": 1, "churn": 1}}
+    assert merge(below, {"sampling": over}) == {"sampling": expected}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, []),
+        ({"training": {"steps": 9, "log_every": 2}}, []),
+        ({"sampling": {"kind": "langevin"}}, []),
+        ({"seed": 1}, ["seed was 0 and is now 1"]),
+        ({"network": {"blocks": 2}}, ["network.blocks was 4 and is now 2"]),
+        ({"objective": {"loss": "squared"}}, ["objective.loss was 'cross-entropy' and is now"]),
+        ({"noise": {"sigma_max": 3}}, ["noise.sigma_max was 4.0 and is now 3.0"]),
+    ],
+)
+def test_what_may_not_change_when_a_run_is_continued(changes, expected):
+    found = changed_settings(resolve(), resolve(**changes))
+    assert len(found) == len(expected)
+    assert all(text.startswith(start) for text, start in zip(found, expected))
+
+
+def test_another_model_is_a_change():
+    assert changed_settings(resolve(), resolve(model="erdos-renyi"))
+    assert changed_settings(resolve(model="erdos-renyi"), resolve())
+    assert changed_settings(resolve(model="edp-gnn"), resolve(model="gin"))

@@ -34,6 +34,13 @@ class Settings(BaseModel):
         return type(self)(**{**self.model_dump(), **changes})
 
 
+def names_in(settings: type[BaseModel], section: str) -> list[str]:
+    """Return the names of the settings in a section, of every kind that it may have."""
+    field = settings.model_fields.get(section)
+    models = [] if field is None else _models_in(field.annotation)
+    return [name for model in models for name in model.model_fields]
+
+
 def in_one_line(values: Mapping[str, Any]) -> str:
     """Return settings, as plain values, for people to read.
 

@@ -13,11 +13,13 @@ import networkx as nx
 import pytest
 
 from graphscore.cli.main import main
-from graphscore.config import RunSettings, read_config
+from graphscore.config import read_config
 from graphscore.generator import GraphGenerator
 from graphscore.graphs import read_graphs, write_graphs
 
 SETTINGS = """
+model = "edp-gnn"
+
 [network]
 channels = [2]
 message_steps = 1
@@ -49,14 +51,14 @@ Call = Callable[..., Outcome]
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """graphs.g6 (4 to 6 nodes), tiny.toml, and `run`, trained on them for 3 steps."""
+    """graphs.g6 (4 to 6 nodes), tiny.toml, and `run`, an EDP-GNN trained on them for 3 steps."""
     folder = tmp_path_factory.mktemp("template")
     graphs = [nx.path_graph(4), nx.cycle_graph(5), nx.star_graph(5), nx.complete_graph(4)]
     write_graphs(folder / "graphs.g6", graphs)
     (folder / "tiny.toml").write_text(SETTINGS)
     values = read_config(folder / "tiny.toml")
     values["training"]["steps"] = STEPS
-    generator = GraphGenerator.from_settings(RunSettings(**values), show_progress=False)
+    generator = GraphGenerator.from_settings(values, show_progress=False)
     generator.fit(read_graphs(folder / "graphs.g6"), run=folder / "run", source="graphs.g6")
     return folder
 

@@ -14,19 +14,19 @@ from pathlib import Path
 import pytest
 import torch
 
+from graphscore.artifacts import read_checkpoint
 from graphscore.cli import interrupt
 from graphscore.cli.interrupt import stop_requested
-from graphscore.training.checkpoint import read_checkpoint
 
 STEPS = 120
 _FIT = """
 import sys
 from pathlib import Path
 from graphscore import GraphGenerator, read_graphs
-from graphscore.config import RunSettings, merge, read_config
+from graphscore.config import merge, read_config
 
 steps = {"training": {"steps": int(sys.argv[1])}}
-settings = RunSettings(**merge(read_config(Path("tiny.toml")), steps))
+settings = merge(read_config(Path("tiny.toml")), steps)
 generator = GraphGenerator.from_settings(settings, show_progress=False)
 generator.fit(read_graphs("graphs.g6"), run="new", checkpoint_seconds=0)
 """
@@ -63,7 +63,7 @@ def _assert_ends_as_uninterrupted(call, place: Path) -> None:
     assert call(*_arguments("whole")).code == 0
     resumed, tensors = read_checkpoint(place / "new")
     whole, expected = read_checkpoint(place / "whole")
-    assert resumed["step"] == whole["step"] == STEPS
+    assert resumed.step == whole.step == STEPS
     assert tensors.keys() == expected.keys()
     assert all(torch.equal(tensors[name], expected[name]) for name in expected)
     assert _steps(place / "new") == _steps(place / "whole") == list(range(1, STEPS + 1))
@@ -81,8 +81,8 @@ def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(place, call, program, environm
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate()
     document, _ = read_checkpoint(place / "new")
-    assert 0 < document["step"] < STEPS
-    assert _steps(place / "new") == list(range(1, document["step"] + 1))
+    assert 0 < document.step < STEPS
+    assert _steps(place / "new") == list(range(1, document.step + 1))
     assert "graphscore train graphs.g6 --out new --resume" in errors
     assert "Traceback" not in errors
     assert process.returncode == 130
@@ -101,7 +101,7 @@ def test_kill_at_any_moment_loses_only_time(place, call, program, environment, c
     process.communicate()
     assert process.returncode == -signal.SIGKILL
     document, _ = read_checkpoint(place / "new")
-    assert document["step"] <= STEPS if every else document["step"] == 0
+    assert document.step <= STEPS if every else document.step == 0
     _assert_ends_as_uninterrupted(call, place)
 
 

@@ -1,4 +1,4 @@
-"""From a dataset to a verdict, command by command, in every format."""
+"""From a dataset to an evaluation, command by command, in every format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_export_train_info_sample_evaluate(place, call):
     exported = call("datasets", "export", "ego-small", "--split", "test", "--out", "ego.g6")
     assert (exported.code, exported.out) == (0, "40 graphs written to ego.g6\n")
 
-    options = ("--config", "tiny.toml", "--steps", 2, "--seed", 5, "--network", "gin")
+    options = ("--config", "tiny.toml", "--steps", 2, "--seed", 5, "--model", "gin")
     trained = call("train", "ego.g6", "--out", "deep/new", *options, "--json")
     assert trained.code == 0
     record = json.loads(trained.out)
@@ -42,11 +42,11 @@ def test_export_train_info_sample_evaluate(place, call):
     assert len(read_graphs("made/samples.g6")) == 3
     assert (place / "made/samples.png").read_bytes().startswith(b"\x89PNG")
 
-    judged = call(
+    evaluated = call(
         *("evaluate", "made/samples.g6", "--reference", "ego-small"),
         *("--training", "ego.g6", "--json"),
     )
-    results = json.loads(judged.out)
+    results = json.loads(evaluated.out)
     assert set(results) == {"samples", "training set"}
     samples = results["samples"]
     assert (samples["sample_count"], samples["reference_count"]) == (3, 40)
@@ -114,7 +114,8 @@ def test_sampling_options_reach_the_sampler(place, call):
     options = ("--step-size", 1e-5, "--noise-scale", 0.5, "--steps-per-level", 1)
     outcome = call("sample", "run", "-n", 2, *options, "--threshold", 0.9, "--json")
     assert json.loads(outcome.out)["sampling"] == {
-        "sampler": "langevin",
+        "kind": "langevin",
+        "sigmas": None,
         "step_size": 1e-5,
         "noise_scale": 0.5,
         "steps_per_level": 1,
@@ -228,7 +229,7 @@ node_width = 4
 product_width = 2
 
 [sampling]
-sampler = "heun"
+kind = "heun"
 steps = 2
 """
 
@@ -242,40 +243,43 @@ def two_models(place, call):
         assert call("train", "graphs.g6", "--out", name, *options).code == 0
 
 
-def test_communities_are_found_told_and_asked_for(place, call):
+def test_communities_are_found_and_asked_for(place, call):
     blocks = [nx.disjoint_union(nx.complete_graph(8), nx.complete_graph(n)) for n in (7, 9)]
     write_graphs(place / "blocks.g6", blocks)
     options = ("--communities", "--steps", 2, "--device", "cpu")
-    trained = json.loads(call("train", "blocks.g6", "--out", "told", *options, "--json").out)
+    trained = json.loads(call("train", "blocks.g6", "--out", "run2", *options, "--json").out)
     assert trained["communities"] == {"8+7": 1, "9+8": 1}
     assert trained["settings"]["network"]["communities"] is True
-    assert "2 of 7 to 9 nodes" in call("info", "told").out
+    assert "2 of 7 to 9 nodes" in call("info", "run2").out
     few = ("--steps", 4, "-n", 2)
-    assert call("sample", "told", *few).code == 0
-    assert {len(graph) for graph in read_graphs(place / "told/samples.g6")} <= {15, 17}
-    sampled = call("sample", "told", *few, "--communities", "6,7,5", "--json")
+    assert call("sample", "run2", *few).code == 0
+    assert {len(graph) for graph in read_graphs(place / "run2/samples.g6")} <= {15, 17}
+    sampled = call("sample", "run2", *few, "--communities", "6,7,5", "--json")
     assert json.loads(sampled.out)["communities"] == [6, 7, 5]
-    assert {len(graph) for graph in read_graphs(place / "told/samples.g6")} == {18}
-    as_graphml = ("-o", "told.graphml", "--steps", 4, "-n", 1, "--communities", "3,2")
-    assert call("sample", "told", *as_graphml).code == 0
-    (graph,) = read_graphs(place / "told.graphml")
+    assert {len(graph) for graph in read_graphs(place / "run2/samples.g6")} == {18}
+    as_graphml = ("-o", "made.graphml", "--steps", 4, "-n", 1, "--communities", "3,2")
+    assert call("sample", "run2", *as_graphml).code == 0
+    (graph,) = read_graphs(place / "made.graphml")
     assert list(dict(graph.nodes("community")).values()) == [0, 0, 0, 1, 1]
-    huge = call("sample", "told", "--nodes", 10**30)
+    huge = call("sample", "run2", "--nodes", 10**30)
     assert (huge.code, "too many pairs" in huge.err) == (2, True)
-    # With --resume the run knows by itself.
-    assert call("train", "blocks.g6", "--out", "told", "--resume", "--steps", 3).code == 0
+    # With --resume the stored settings apply.
+    assert call("train", "blocks.g6", "--out", "run2", "--resume", "--steps", 3).code == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("sample", "run", "--communities", "8,8"), ["not told communities", "--communities"]),
+        (
+            ("sample", "run", "--communities", "8,8"),
+            ["not conditioned on communities", "--communities"],
+        ),
         *(
             (("sample", "run", f"--communities={wrong}"), [repr(wrong), "20,25,31"])
             for wrong in ("8,x", "8,,8", "", "8,0", "-5,10", "1.5", "1e9", "8 8", "9" * 5000)
         ),
         (("sample", "run", "--communities", "8,8", "--nodes", 16), ["--nodes", "leave"]),
-        (("train", "graphs.g6", "-o", "new", "--network", "gin", "--communities"), ["denoiser"]),
+        (("train", "graphs.g6", "-o", "new", "--model", "gin", "--communities"), ["denoiser"]),
     ],
 )
 def test_wrong_use_of_communities(place, call, arguments, said):
@@ -352,7 +356,7 @@ def test_guides_that_make_no_sense(place, call, arguments, words):
     assert not (place / "new").exists()
 
 
-def test_evaluation_tells_what_is_wrong_with_invalid_samples(place, call):
+def test_evaluation_says_why_samples_are_invalid(place, call):
     graphs = [nx.cycle_graph(4), nx.cycle_graph(5), nx.path_graph(6), nx.empty_graph(3)]
     (place / "mixed.g6").write_bytes(
         b"".join(nx.to_graph6_bytes(graph, header=False) for graph in graphs)

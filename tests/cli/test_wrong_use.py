@@ -43,7 +43,26 @@ RESUME = ["train", "graphs.g6", "--out", "run", "--resume"]
         pytest.param([*FIT, "--steps", "0"], ["steps", "0", "greater than"], id="no steps"),
         pytest.param([*TRAIN, "--seed", "-1"], ["seed", "-1", "greater than"], id="seed"),
         pytest.param([*TRAIN, "--learning-rate", "nan"], ["learning_rate", "nan"], id="nan"),
-        pytest.param([*TRAIN, "--network", "gim"], ["'gim'", "edp-gnn", "gin"], id="network"),
+        pytest.param([*TRAIN, "--model", "gim"], ["'gim'", "edp-gnn", "gin"], id="model"),
+        *(
+            pytest.param(
+                ["train", "graphs.g6", "--out", "new", "--model", "erdos-renyi", *option],
+                [option[0], "'erdos-renyi'", "eave it out"],
+                id=f"erdos-renyi {option[0]}",
+            )
+            for option in (
+                ["--steps", "5"],
+                ["--batch-size", "5"],
+                ["--learning-rate", "1"],
+                ["--communities"],
+                ["--validation", "graphs.g6"],
+            )
+        ),
+        pytest.param(
+            [*TRAIN, "--model", "erdos-renyi"],
+            ["tiny.toml", "unknown setting 'network'", "known here: model, seed"],
+            id="file of another model",
+        ),
         pytest.param([*TRAIN, "--max-seconds", "nan"], ["--max-seconds nan"], id="nan seconds"),
         pytest.param([*TRAIN, "--device", "warp"], ["'warp'", "auto, cpu"], id="device"),
         pytest.param([*TRAIN, "--device", "meta"], ["'meta'", "auto, cpu"], id="device meta"),
@@ -64,12 +83,12 @@ RESUME = ["train", "graphs.g6", "--out", "run", "--resume"]
         ),
         pytest.param(
             ["sample", "run", "--steps", "4"],
-            ["--steps is for heun and renoising", "the sampler is langevin", "--steps-per-level"],
+            ["--steps is for heun and ancestral", "the sampler is langevin", "--steps-per-level"],
             id="option of another sampler",
         ),
         pytest.param(
             ["sample", "run", "--sampler", "heun"],
-            ["graphscore: the sampler 'heun' wants a network", "use the sampler 'langevin'."],
+            ["the sampler 'heun' needs a network", "or the sampler 'langevin'."],
             id="sampler that the network cannot serve",
         ),
         pytest.param(
@@ -140,7 +159,7 @@ def test_wrong_arguments(refused, arguments, words):
 
 def test_memory_that_does_not_suffice(refused, monkeypatch):
     """Ten million nodes, if they were not refused before anything is allocated."""
-    monkeypatch.setattr("graphscore.sampling.wanted.MOST_NODES", 10**9)
+    monkeypatch.setattr("graphscore.models.request.MOST_NODES", 10**9)
     arguments = [*SAMPLE, "-n", "1", "--nodes", "10000000"]
     refused(arguments, "out of memory", "--nodes", "--communities")
 
@@ -185,8 +204,12 @@ def test_graphs_that_would_need_a_repair(place, refused, graph, words):
         pytest.param("[trainig]\nsteps = 3", ["'trainig'", "'training'"], id="unknown section"),
         pytest.param("[training]\nema_decay = 'a'", ["'training.ema_decay'", "'a'"], id="type"),
         pytest.param(
-            "[noise]\nsigmas = [0.1, 1]", ["'noise.sigmas'", "largest first"], id="ladder"
+            "model = 'gin'\n[noise]\nsigmas = [0.1, 1]",
+            ["'noise.sigmas'", "largest first"],
+            id="sigmas",
         ),
+        pytest.param("model = ['gin']", ["unknown model ['gin']", "denoiser"], id="model"),
+        pytest.param("device = 'cpu'", ["unknown setting 'device'"], id="no setting of a model"),
         pytest.param("training = 3", ["'training'", "3"], id="value for a section"),
         pytest.param("[training\nsteps = 3", ["not valid TOML", "line 1"], id="not TOML"),
     ],
@@ -218,7 +241,8 @@ def test_resuming_what_cannot_be_resumed(place, refused, call):
     refused(["train", "graphs.g6", "--out", "new", "--resume"], "new", "no checkpoint")
     refused([*RESUME, "--learning-rate", "1"], "run", "learning_rate was 0.002", "is now 1.0")
     refused([*RESUME, "--seed", "1"], "seed was 0 and is now 1", "same ones")
-    refused([*RESUME, "--network", "gin"], "network.learnable_adjacency was True")
+    refused([*RESUME, "--model", "gin"], "network.learnable_adjacency was True")
+    refused([*RESUME, "--model", "denoiser"], "model 'edp-gnn' and not 'denoiser'", "same one")
     other = ["train", "ego-small", *RESUME[2:]]
     refused(other, "run", "other graphs", "graphs.g6, 4 graphs", "same ones")
 
@@ -257,7 +281,7 @@ def _newer(path):
         ),
         pytest.param(_cut, "checkpoint.json", ["not readable", "copy"], id="cut document"),
         pytest.param(_edit_document, "checkpoint.json", ["changed after", "copy"], id="edited"),
-        pytest.param(_newer, "checkpoint.json", ["version 99", "version 1"], id="newer"),
+        pytest.param(_newer, "checkpoint.json", ["version 99", "version 2"], id="newer"),
     ],
 )
 @pytest.mark.parametrize(

@@ -1,6 +1,12 @@
 """Models on disk: checkpoints, run folders, pretrained models and their cards."""
 
-from graphscore.artifacts.artifact import Artifact, check_continues, describe_graphs
+from graphscore.artifacts.artifact import (
+    Artifact,
+    check_continues,
+    describe_graphs,
+    model_of,
+    settings_of,
+)
 from graphscore.artifacts.card import ModelCard, read_card
 from graphscore.artifacts.checkpoint import has_checkpoint, read_checkpoint, read_document
 from graphscore.artifacts.registry import (
@@ -21,8 +27,10 @@ __all__ = [
     "find_model",
     "has_checkpoint",
     "list_pretrained",
+    "model_of",
     "pretrained_folder",
     "read_card",
     "read_checkpoint",
     "read_document",
+    "settings_of",
 ]

@@ -94,15 +94,33 @@ def model_of(document: ModelDocument, folder: Path) -> Model:
     Raises:
         CheckpointError: its settings, or what it learned, are not those of a known model.
     """
+    settings = settings_of(document, folder)
     try:
-        settings = stored_settings(document.settings)
         sizes = SizeDistribution(document.sizes)
         return KINDS[settings.model].from_learned(settings, document.learned, sizes)
-    except (SettingsError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise CheckpointError(
-            f"{folder}: not the model of this version of graphscore: {error} "
-            "Restore it from a copy, or train again."
+            f"{folder}: what the model learned is not that of a {settings.model!r} of this version "
+            f"of graphscore ({type(error).__name__}: {error}). {_REMEDY}"
         ) from None
+
+
+def settings_of(document: ModelDocument, folder: Path) -> RunSettings:
+    """Return the settings of a stored model.
+
+    Raises:
+        CheckpointError: they are not those of a known model.
+    """
+    try:
+        return stored_settings(document.settings)
+    except SettingsError as error:
+        raise CheckpointError(
+            f"{folder}: not the settings of a model of this version of graphscore: {error} "
+            f"{_REMEDY}"
+        ) from None
+
+
+_REMEDY = "Restore it from a copy, or train again."
 
 
 def describe_graphs(data: GraphBatch, source: str) -> TrainingGraphs:
@@ -121,7 +139,7 @@ def check_continues(
     Raises:
         CheckpointError: they differ; the message says in what.
     """
-    changed = changed_settings(stored_settings(document.settings), settings)
+    changed = changed_settings(settings_of(document, path), settings)
     if changed:
         raise CheckpointError(
             f"{path}: was started with other settings ({'; '.join(changed)}). "

@@ -78,7 +78,7 @@ def read_document(folder: Path) -> ModelDocument:
             f"{folder}: no checkpoint here ({DOCUMENT} is missing). "
             "Give the folder that `graphscore train --out` or `GraphGenerator.save` wrote."
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: not readable as JSON ({error}). {_REMEDY}") from None
     known = (FORMAT, "graphscore checkpoint")
     if not isinstance(body, dict) or body.get("format") not in known:

@@ -12,7 +12,7 @@ import platform
 from typing import Any, Literal
 
 import torch
-from pydantic import Field
+from pydantic import Field, PositiveInt
 
 from graphscore.settings import Settings
 from graphscore.version import __version__
@@ -66,7 +66,7 @@ class ModelDocument(Settings):
     version: Literal[2] = 2
     settings: dict[str, Any]
     """Complete settings of the run, with the kind of the model."""
-    sizes: dict[int, int]
+    sizes: dict[PositiveInt, PositiveInt] = Field(min_length=1)
     """Numbers of nodes of the training graphs, and how often each occurred."""
     learned: dict[str, Any]
     """What the model learned besides its weights."""

@@ -77,24 +77,23 @@ def _show_card(card: ModelCard, place: ModelPlace, *, json: bool) -> None:
 
 def report(run: Path, *, json: bool, more: Mapping[str, Any] | None = None) -> None:
     """Show what a run folder holds, as JSON with what is given besides."""
-    from graphscore.artifacts import RunFolder, read_checkpoint
-    from graphscore.models import CommunityDistribution, stored_settings
+    from graphscore.artifacts import RunFolder, model_of, read_checkpoint
     from graphscore.settings import in_one_line
 
     document, _ = read_checkpoint(run)
+    model = model_of(document, run)
     records = RunFolder(run).records()
     last = records[-1] if records else None
     low, high = min(document.sizes), max(document.sizes)
-    settings, graphs = document.settings, document.training_graphs
-    steps = stored_settings(settings).steps
-    counts = document.learned.get("communities")
+    settings, graphs = model.settings.model_dump(mode="json"), document.training_graphs
+    steps, communities = model.settings.steps, model.communities
     record = {
         "run": str(run),
         "model": settings["model"],
         "trained_on": graphs.source,
         "graphs": graphs.graphs,
         "nodes": [low, high],
-        "communities": counts,
+        "communities": None if communities is None else communities.to_dict(),
         "step": document.step,
         "steps": steps,
         "finished": document.step >= steps,
@@ -113,7 +112,7 @@ def report(run: Path, *, json: bool, more: Mapping[str, Any] | None = None) -> N
         ["model", settings["model"]],
         ["trained on", f"{graphs.source}, {graphs.graphs} graphs"],
         ["nodes", f"{low} to {high}"],
-        *([["communities", CommunityDistribution.from_dict(counts).in_words()]] if counts else []),
+        *([["communities", communities.in_words()]] if communities is not None else []),
         *([["steps", f"{document.step} of {steps}"]] if steps else []),
         *([_loss_row(last, settings)] if last else []),
         ["training time", f"{document.seconds:.0f} s"],

@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from graphscore.cli.data import ReadingOptions, load
 from graphscore.cli.info import report
 from graphscore.cli.whole_numbers import WholeNumber
+
+if TYPE_CHECKING:
+    from graphscore.settings import Settings
 
 MAX_NODES = 200
 """Memory and time grow with the square of the nodes; larger graphs want a deliberate choice."""
@@ -99,6 +102,11 @@ def train(
     # Before the long work, so that a wrong name costs nothing.
     held_out = None if validation is None else load(validation, reading, split="val")
     generator = GraphGenerator.from_settings(settings, device=device, accelerate=accelerate)
+    if held_out is not None and not hasattr(generator.settings, "sampling"):
+        raise SettingsError(
+            f"--validation chooses the sampler's settings, and the model "
+            f"{generator.settings.model!r} has none. Leave it out."
+        )
     on_record = tensorboard_writer(out / "tensorboard") if tensorboard else None
     with stop_requested(max_seconds) as stop:
         generator.fit(
@@ -134,26 +142,45 @@ def _settings(
     stored: Path | None, config: Path | None, model: str | None, overrides: dict[str, Any]
 ) -> dict[str, Any]:
     """The stored settings of a run, then the file, then the options; defaults are left open."""
-    from graphscore.artifacts import read_document
+    from graphscore.artifacts import read_document, settings_of
     from graphscore.config import merge, read_config
     from graphscore.errors import CheckpointError, SettingsError
+    from graphscore.models import DEFAULT_MODEL
     from graphscore.models.defaults import check_settings, find_entry
 
-    given: dict[str, Any] = {} if stored is None else read_document(stored).settings
+    given: dict[str, Any] = {}
+    if stored is not None:
+        given = settings_of(read_document(stored), stored).model_dump(mode="json")
+    from_file = {} if config is None else read_config(config)
+    name = model or from_file.get("model") or given.get("model") or DEFAULT_MODEL
     if config is not None:
-        from_file = read_config(config)
         try:
-            check_settings({"model": model, **from_file} if model else from_file, on_cpu=True)
+            check_settings({**from_file, "model": name}, on_cpu=True)
         except SettingsError as error:
             raise SettingsError(f"{config}: {error}") from None
-        given = merge(given, from_file)
-    if model is not None:
-        entry = find_entry(model)
-        kind = entry.model.Settings.model_fields["model"].default
-        if stored is not None and given["model"] != kind:
-            raise CheckpointError(
-                f"{stored}: was started with the model {given['model']!r} and not {model!r}. "
-                "Continue with the same one, or start a new run."
-            )
-        given = merge(entry.preset, {**given, "model": model})
-    return merge(given, overrides)
+    entry = find_entry(name)
+    _check_options(name, entry.model.Settings, overrides)
+    kind = entry.model.Settings.model_fields["model"].default
+    if stored is not None and given["model"] != kind:
+        raise CheckpointError(
+            f"{stored}: was started with the model {given['model']!r} and not {name!r}. "
+            "Continue with the same one, or start a new run."
+        )
+    # What a name stands for is compared with the stored run, as other settings are.
+    given = merge(merge(given, entry.preset), from_file)
+    return merge({**given, "model": name}, overrides)
+
+
+def _check_options(name: str, settings: type[Settings], overrides: dict[str, Any]) -> None:
+    """Refuse options that have no meaning for a model."""
+    from graphscore.errors import SettingsError
+    from graphscore.models import DEFAULT_MODEL
+    from graphscore.settings import names_in
+
+    for section, values in overrides.items():
+        for key in values if isinstance(values, dict) else ():
+            if key not in names_in(settings, section):
+                raise SettingsError(
+                    f"--{key.replace('_', '-')} has no meaning for the model {name!r}. Leave it "
+                    f"out, or use another model, such as {DEFAULT_MODEL!r}."
+                )

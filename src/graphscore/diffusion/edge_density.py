@@ -35,6 +35,11 @@ class EdgeDensity:
         """Return level and slope as plain values."""
         return asdict(self)
 
+    @classmethod
+    def from_dict(cls, values: dict[str, float]) -> EdgeDensity:
+        """Return what `to_dict` gave as plain values."""
+        return cls(float(values["level"]), float(values["slope"]))
+
     def at(self, nodes: float) -> float:
         """Return the density of graphs with this number of nodes."""
         return 1 / (1 + math.exp(-(self.level + self.slope * math.log(nodes))))

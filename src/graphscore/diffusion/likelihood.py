@@ -116,9 +116,16 @@ class BernoulliEdges:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Return what `to_dict` gave as plain values."""
+        """Return what `to_dict` gave as plain values.
+
+        Raises:
+            ValueError: it is another kind of likelihood.
+        """
+        if values["kind"] != "bernoulli-edges":
+            raise ValueError(f"unknown kind of likelihood {values['kind']!r}")
         within = values.get("within")
-        return cls(EdgeDensity(**values["density"]), within and EdgeDensity(**within))
+        density = EdgeDensity.from_dict(values["density"])
+        return cls(density, None if within is None else EdgeDensity.from_dict(within))
 
     def prior(self, node_mask: Tensor, condition: Condition, dtype: torch.dtype) -> Tensor:
         """Return the logits of the density at each graph's size, (B,1,1), or (B,N,N) by pair."""

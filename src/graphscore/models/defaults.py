@@ -32,7 +32,8 @@ class ModelEntry:
 
 
 def _edp_gnn(settings: EDPGNNSettings) -> dict[str, Any]:
-    return {"network": settings.model_dump(exclude_unset=True)}
+    # With its kind: a section of another kind would replace the preset as a whole.
+    return {"network": {"kind": settings.kind, **settings.model_dump(exclude_unset=True)}}
 
 
 MODELS: dict[str, ModelEntry] = {
@@ -65,7 +66,7 @@ def find_entry(name: str) -> ModelEntry:
     Raises:
         SettingsError: there is none.
     """
-    if name not in MODELS:
+    if not isinstance(name, str) or name not in MODELS:
         near = difflib.get_close_matches(str(name), MODELS, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise SettingsError(f"unknown model {name!r}.{hint} Use one of: {', '.join(MODELS)}.")
@@ -118,7 +119,7 @@ def stored_settings(values: Mapping[str, Any]) -> RunSettings:
         SettingsError: they are not, or the kind of model is unknown.
     """
     kind = values.get("model")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise SettingsError(f"unknown kind of model {kind!r}. Known: {', '.join(KINDS)}.")
     return KINDS[kind].Settings(**values)
 

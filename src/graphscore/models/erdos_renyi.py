@@ -64,7 +64,7 @@ class ErdosRenyi(Model):
         cls, settings: ErdosRenyiSettings, learned: dict[str, Any], sizes: SizeDistribution
     ) -> Self:
         """Build a stored model."""
-        return cls(settings, EdgeDensity(**learned["density"]), sizes)
+        return cls(settings, EdgeDensity.from_dict(learned["density"]), sizes)
 
     def learned(self) -> dict[str, Any]:
         """Return the density as plain values."""

@@ -107,8 +107,13 @@ class DiffusionModel(Model):
             default = settings.sampling.model_dump()
             same = sampling.get("kind", default["kind"]) == default["kind"]
             sampling = {**default, **sampling} if same else sampling
-        elif sampling is not None:
+        elif isinstance(sampling, SamplerSettings):
             sampling = sampling.model_dump()
+        elif sampling is not None:
+            raise SettingsError(
+                f"sampling {sampling!r}: give the settings of a sampler, or a dictionary such as "
+                '{"kind": "heun", "steps": 32}.'
+            )
         if sampling is not None:
             _check_kind(sampling["kind"])
             settings = settings.replaced(sampling=sampling)
@@ -130,8 +135,8 @@ class DiffusionModel(Model):
         return made
 
 
-def _check_kind(kind: str) -> None:
-    if kind not in SAMPLERS:
+def _check_kind(kind: Any) -> None:
+    if not isinstance(kind, str) or kind not in SAMPLERS:
         raise SettingsError(f"unknown sampler {kind!r}. Use one of: {', '.join(SAMPLERS)}.")
 
 

@@ -1,4 +1,4 @@
-"""GraphGenerator with a network that is told communities."""
+"""The denoiser conditioned on communities."""
 
 from __future__ import annotations
 
@@ -8,23 +8,18 @@ import pytest
 import torch
 
 from graphscore import GraphGenerator
-from graphscore.communities import with_communities
-from graphscore.errors import (
-    CheckpointError,
-    GraphscoreNotice,
-    OutputError,
-    SettingsError,
-)
+from graphscore.artifacts import read_document
+from graphscore.errors import CheckpointError, GraphscoreWarning, OutputError, SettingsError
 from graphscore.graphs import GraphBatch
 from graphscore.metrics import find_blocks
-from graphscore.model_sampling import PAIRS_PER_CHUNK
-from graphscore.training.checkpoint import read_document
+from graphscore.models.communities import with_communities
+from graphscore.models.diffusion.model import PAIRS_PER_CHUNK
 
 SMALL = {"blocks": 1, "pair_width": 8, "node_width": 4, "product_width": 2, "communities": True}
 SAMPLERS = [
-    {"sampler": "heun", "steps": 8},
-    {"sampler": "renoising", "steps": 8},
-    {"sampler": "langevin", "steps_per_level": 20},
+    {"kind": "heun", "steps": 8},
+    {"kind": "ancestral", "steps": 8},
+    {"kind": "langevin", "steps_per_level": 20},
 ]
 
 
@@ -65,17 +60,17 @@ def edges(graphs):
 def test_communities_of_training_graphs_are_found(graphs):
     batch, known = with_communities(GraphBatch.from_networkx(graphs), graphs)
     assert known.counts == {(8, 8): 1, (9, 8, 8): 1, (10, 8): 1}
-    for row, mask, graph in zip(batch.node_feat, batch.node_mask, graphs):
-        assert row[mask, 0].tolist() == find_blocks(graph).tolist()
+    for row, mask, graph in zip(batch.communities, batch.node_mask, graphs):
+        assert row[mask].tolist() == find_blocks(graph).tolist()
         assert not row[~mask].any()
 
 
 def test_samples_have_the_communities_they_were_asked_for(fitted):
-    """The closed form knows both densities, so that hardly any training is needed."""
-    wanted = [(12, 7), (6, 6, 6), (9, 9)]
+    """The analytic posterior knows both densities, so that hardly any training is needed."""
+    asked = [(12, 7), (6, 6, 6), (9, 9)]
     for sampling in SAMPLERS[:2]:
         for graph, sizes in zip(
-            fitted.sample(3, communities=wanted, seed=1, sampling=sampling), wanted
+            fitted.sample(3, communities=asked, seed=1, sampling=sampling), asked
         ):
             assert len(graph) == sum(sizes)
             found = np.bincount(find_blocks(graph))
@@ -92,8 +87,8 @@ def test_samples_have_communities_of_training_graphs(fitted):
     assert sorted(np.bincount(find_blocks(scaled)).tolist()) in ([10, 11, 11], [10, 10, 12])
 
 
-@pytest.mark.parametrize("sampling", SAMPLERS, ids=lambda one: one["sampler"])
-def test_every_sampler_is_told(fitted, sampling):
+@pytest.mark.parametrize("sampling", SAMPLERS, ids=lambda one: one["kind"])
+def test_every_sampler_is_conditioned(fitted, sampling):
     """The same noise gives other graphs with other communities."""
 
     def sample(communities):
@@ -105,12 +100,16 @@ def test_every_sampler_is_told(fitted, sampling):
 
 def test_a_saved_model_gives_the_same_graphs(fitted, tmp_path):
     fitted.save(tmp_path / "model")
-    assert read_document(tmp_path / "model")["communities"] == {"8+8": 1, "9+8+8": 1, "10+8": 1}
+    assert read_document(tmp_path / "model").learned["communities"] == {
+        "8+8": 1,
+        "9+8+8": 1,
+        "10+8": 1,
+    }
     loaded = GraphGenerator.load(tmp_path / "model", device="cpu", show_progress=False)
     assert loaded.settings == fitted.settings
     assert edges(loaded.sample(4, seed=1)) == edges(fitted.sample(4, seed=1))
-    assert torch.equal(loaded.network.prior, fitted.network.prior)
-    assert fitted.network.prior.shape == (2, 2)
+    assert loaded.network.likelihood == fitted.network.likelihood
+    assert fitted.network.likelihood.edges.within is not None
 
 
 def test_a_resumed_run_is_the_run_that_was_not_interrupted(graphs, tmp_path):
@@ -124,29 +123,29 @@ def test_a_resumed_run_is_the_run_that_was_not_interrupted(graphs, tmp_path):
 def test_other_models_know_nothing_of_communities(graphs, fitted, tmp_path):
     plain = make(network={**SMALL, "communities": False}).fit(graphs)
     plain.save(tmp_path / "model")
-    assert "communities" not in read_document(tmp_path / "model")
+    assert "communities" not in read_document(tmp_path / "model").learned
     assert plain.communities is None
-    with pytest.raises(SettingsError, match=r"not told communities.*--communities"):
+    with pytest.raises(SettingsError, match=r"not conditioned on communities.*--communities"):
         plain.sample(1, communities=[(8, 8)])
-    with pytest.raises(SettingsError, match=r"told communities and the other is not"):
+    with pytest.raises(SettingsError, match=r"conditioned on communities and the other is not"):
         fitted.guided_by(plain)
 
 
-def test_a_guide_is_told_too(graphs, fitted):
+def test_a_guide_model_is_conditioned_too(graphs, fitted):
     weaker = make(network={**SMALL, "pair_width": 4}, steps=1).fit(graphs)
     guided = fitted.guided_by(weaker, weight=0.5)
     (graph,) = guided.sample(1, communities=[(9, 7)], seed=1)
     assert sorted(np.bincount(find_blocks(graph)).tolist()) == [7, 9]
 
 
-def test_a_run_folder_that_is_taken_is_told_before_the_search(graphs, tmp_path, monkeypatch):
+def test_a_run_folder_that_is_taken_is_refused_before_the_search(graphs, tmp_path, monkeypatch):
     """And a run that cannot go on, too: looking for communities may take minutes."""
     make().fit(graphs, run=tmp_path / "run")
 
     def search(*_, **__):
         raise AssertionError("searched")
 
-    monkeypatch.setattr("graphscore.generator.with_communities", search)
+    monkeypatch.setattr("graphscore.models.diffusion.model.with_communities", search)
     with pytest.raises(OutputError, match="already holds a run"):
         make().fit(graphs, run=tmp_path / "run")
     with pytest.raises(CheckpointError, match="other settings"):
@@ -157,8 +156,8 @@ def test_a_run_folder_that_is_taken_is_told_before_the_search(graphs, tmp_path, 
 
 def test_graphs_of_all_chunks_have_their_own_communities(fitted, monkeypatch):
     monkeypatch.setitem(PAIRS_PER_CHUNK, "cpu", 700)
-    wanted = [(10, 6), (8, 8), (12, 9), (7, 7, 7), (14, 6), (9, 8, 7)]
-    for graph, sizes in zip(fitted.sample(6, communities=wanted, seed=5), wanted):
+    asked = [(10, 6), (8, 8), (12, 9), (7, 7, 7), (14, 6), (9, 8, 7)]
+    for graph, sizes in zip(fitted.sample(6, communities=asked, seed=5), asked):
         assert sorted(np.bincount(find_blocks(graph)).tolist()) == sorted(sizes)
 
 
@@ -170,15 +169,15 @@ def test_nodes_know_their_community(fitted):
 
 def test_communities_that_say_nothing_or_are_as_many_as_can_be_are_noticed():
     paths = [nx.path_graph(5)]
-    with pytest.warns(GraphscoreNotice, match="no graph has more than one community"):
+    with pytest.warns(GraphscoreWarning, match="no graph has more than one community"):
         with_communities(GraphBatch.from_networkx(paths), paths)
     cliques = [nx.disjoint_union_all([nx.complete_graph(9)] * 8)]
-    with pytest.warns(GraphscoreNotice, match="8 communities, the most that are looked for: 1"):
+    with pytest.warns(GraphscoreWarning, match="8 communities, the most that are looked for: 1"):
         with_communities(GraphBatch.from_networkx(cliques), cliques)
 
 
 @pytest.mark.filterwarnings("ignore:no graph has more than one community")
-def test_without_two_communities_in_training_being_told_two_changes_nothing():
+def test_without_two_communities_in_training_asking_for_two_changes_nothing():
     """Nothing is known of edges between communities, so they are as any others."""
     graphs = [nx.gnp_random_graph(12, 0.2, seed=seed) for seed in range(4)]
     generator = make().fit(graphs)
@@ -188,8 +187,8 @@ def test_without_two_communities_in_training_being_told_two_changes_nothing():
     assert 0.1 < len(between) / (20 * 36) < 0.35
 
 
-def test_only_denoisers_are_told_communities():
-    with pytest.raises(SettingsError, match=r"EDP-GNN cannot be told communities.*'denoiser'"):
+def test_only_denoisers_are_conditioned_on_communities():
+    with pytest.raises(SettingsError, match=r"unknown setting 'network.communities'"):
         make(network={"kind": "edp-gnn", "communities": True})
 
 
@@ -218,9 +217,9 @@ def test_nodes_may_stand_anywhere_in_a_batch(graphs):
     found, known = with_communities(scattered, [listed])
     expected, _ = with_communities(batch, [graph])
     assert known.counts == {(8, 8): 1}
-    together = expected.node_feat == expected.node_feat.mT
+    within = expected.condition.same_community()[0]
     exists = scattered.node_mask[0]
-    numbers = found.node_feat[0, exists, 0]
-    wanted = together[0][places][:, places]
-    assert torch.equal(numbers.unsqueeze(0) == numbers.unsqueeze(1), wanted)
-    assert not found.node_feat[0, ~exists].any()
+    numbers = found.communities[0, exists]
+    same = numbers.unsqueeze(0) == numbers.unsqueeze(1)
+    assert torch.equal(same, within[places][:, places])
+    assert not found.communities[0, ~exists].any()

@@ -1,4 +1,4 @@
-"""Shipped models on the command line: sampled, shown, listed, and used by the demo."""
+"""Pretrained models on the command line: sampled, shown, listed, and used by the demo."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from graphscore.artifacts.export import export_model
 from graphscore.cli.main import main
 from graphscore.graphs import read_graphs
-from graphscore.pretrained.ship import ship_model
 
 from .conftest import EVALUATION
 
@@ -31,42 +31,42 @@ def call(capsys, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def shipped(trained, models):
-    return ship_model(trained, "tiny", metrics={"samples": EVALUATION})
+def exported(trained, models):
+    return export_model(trained, "tiny", metrics={"samples": EVALUATION})
 
 
 def tree(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_sampling_writes_beside_the_user_and_not_into_the_package(shipped, call):
-    before = tree(shipped)
+def test_sampling_writes_beside_the_user_and_not_into_the_package(exported, call):
+    before = tree(exported)
     code, out, err = call("sample", "tiny", "-n", 3)
     assert code == 0, err
     assert "3 graphs written to tiny-samples.g6" in out
     assert len(read_graphs("tiny-samples.g6")) == 3
     assert call("sample", "tiny", "-n", 3, "-o", "mine.g6")[0] == 0
     assert Path("mine.g6").read_bytes() == Path("tiny-samples.g6").read_bytes()
-    assert tree(shipped) == before
+    assert tree(exported) == before
     assert json.loads(call("sample", "tiny", "-n", 1, "--json")[1])["model"] == "tiny"
 
 
-def test_a_path_that_exists_is_a_path(shipped, trained, call):
+def test_a_path_that_exists_is_a_path(exported, trained, call):
     """A run of the same name is taken; a folder without a model is refused, with the way out."""
     Path("tiny").mkdir()
     for command in ("sample", "info"):
         code, out, err = call(command, "tiny")
         assert (code, out) == (2, "")
         assert "no checkpoint here" in err
-        assert str(shipped) in err
-    assert call("sample", shipped, "-n", 1, "-o", "x.g6")[0] == 0
+        assert str(exported) in err
+    assert call("sample", exported, "-n", 1, "-o", "x.g6")[0] == 0
     for file in trained.iterdir():
         (Path("tiny") / file.name).write_bytes(file.read_bytes())
     assert "written to tiny/samples.g6" in call("sample", "tiny", "-n", 1)[1]
     assert json.loads(call("info", "tiny", "--json")[1])["files"]
 
 
-def test_names_that_mean_nothing(shipped, call):
+def test_names_that_mean_nothing(exported, call):
     code, out, err = call("sample", "tinny")
     assert (code, out) == (2, "")
     for words in ("tinny", "no checkpoint", "Did you mean 'tiny'", "train --out"):
@@ -74,7 +74,7 @@ def test_names_that_mean_nothing(shipped, call):
     assert list(Path().iterdir()) == []
 
 
-def test_info_shows_the_card(shipped, call):
+def test_info_shows_the_card(exported, call):
     code, out, err = call("info", "tiny")
     assert code == 0, err
     flat = " ".join(out.split())
@@ -82,35 +82,35 @@ def test_info_shows_the_card(shipped, call):
         assert words in flat
     assert "0.0300" in out
     record = json.loads(call("info", "tiny", "--json")[1])
-    assert (record["shipped"], record["metrics"]) == (True, {"samples": EVALUATION})
+    assert (record["pretrained"], record["metrics"]) == (True, {"samples": EVALUATION})
 
 
-def test_info_lists_what_is_shipped(shipped, trained, call):
-    ship_model(trained, "another")
+def test_info_lists_pretrained_models(exported, trained, call):
+    export_model(trained, "another")
     out = call("info")[1]
     assert "tiny" in out
     assert "another" in out
     assert list(json.loads(call("info", "--json")[1])) == ["another", "tiny"]
 
 
-def test_info_does_not_believe_a_card_beside_a_damaged_model(shipped, call):
-    (shipped / "checkpoint.json").write_text("{}")
+def test_info_does_not_believe_a_card_beside_a_damaged_model(exported, call):
+    (exported / "checkpoint.json").write_text("{}")
     code, out, err = call("info", "tiny")
     assert (code, out) == (2, "")
     assert "checkpoint" in err
 
 
-def test_the_demo_shows_the_shipped_model_too(trained, models, call):
+def test_the_demo_shows_the_pretrained_model_too(trained, models, call):
     """With a short chain, whatever the model's own settings are."""
-    ship_model(trained, "community-small", sampling={"steps_per_level": 10**9})
+    export_model(trained, "community-small", sampling={"steps_per_level": 10**9})
     arguments = ("demo", "--steps", 1, "-n", 3, "--out", "X", "--device", "cpu")
     code, out, err = call(*arguments)
     assert code == 0, err
-    assert "shipped" in out
+    assert "pretrained" in out
     metrics = json.loads(Path("X/metrics.json").read_text())["metrics"]
-    assert list(metrics) == ["samples", "shipped", "training set"]
-    assert metrics["shipped"]["sample_count"] == metrics["samples"]["sample_count"] == 3
-    assert metrics["shipped"]["degree"] != metrics["samples"]["degree"]
-    shipped = read_graphs("X/shipped.g6")
-    assert {len(graph) for graph in shipped} <= {4, 5, 6}  # the sizes it was trained on
-    assert len(shipped) == 3
+    assert list(metrics) == ["samples", "pretrained", "training set"]
+    assert metrics["pretrained"]["sample_count"] == metrics["samples"]["sample_count"] == 3
+    assert metrics["pretrained"]["degree"] != metrics["samples"]["degree"]
+    found = read_graphs("X/pretrained.g6")
+    assert {len(graph) for graph in found} <= {4, 5, 6}  # the sizes it was trained on
+    assert len(found) == 3

@@ -1,8 +1,8 @@
-"""Put a trained run into the package: averaged weights, card, nothing else; at most 2 MB.
+"""Put a trained run into the package: averaged weights and card, nothing else; at most 5 MB.
 
     python -m reproduce table2
     work=results/work/table2
-    python scripts/ship_model.py $work/runs/ego-small_seed0 ego-small \
+    python scripts/export_model.py $work/runs/ego-small_seed0 ego-small \
         --metrics $work/parts/ego-small_seed0.json
 
 The metrics come from a file, never by hand: a part of an experiment, what `graphscore evaluate
@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from graphscore import GraphGenerator
+from graphscore.artifacts.export import evaluations, export_model
 from graphscore.errors import GraphscoreError
-from graphscore.pretrained.ship import evaluations, ship_model
 from graphscore.provenance import commit
 
 
@@ -54,25 +54,29 @@ def main(tokens: list[str] | None = None) -> None:
         if given.at is None and isinstance(row, dict):
             row = row.get("result", row)  # of a part of an experiment
         made = next((part["provenance"] for part in (row, record) if "provenance" in part), {})
-        folder = ship_model(
+        folder = export_model(
             given.run,
             given.name,
             metrics=evaluations(row),
             sampling=given.sampling or row.get("sampling"),
-            provenance={"shipped_from_commit": commit(), **{f"metrics_{k}": made[k] for k in made}},
+            provenance={
+                "exported_from_commit": commit(),
+                **{f"metrics_{name}": value for name, value in made.items()},
+            },
             note=given.note,
             models=given.models,
             replace=given.replace,
         )
         try:
             model = GraphGenerator.load(folder, device="cpu", show_progress=False)
-            langevin = model.settings.sampling.sampler == "langevin"
-            model.sample(1, sampling={"steps_per_level": 1} if langevin else {"steps": 1})
+            sampler = model.sampler_settings()
+            steps = "steps_per_level" if sampler and sampler.kind == "langevin" else "steps"
+            model.sample(1, sampling=None if sampler is None else {steps: 1})
         except GraphscoreError:
             shutil.rmtree(folder)
             raise
     except (OSError, ValueError, GraphscoreError) as error:
-        sys.exit(f"ship_model: {error}")
+        sys.exit(f"export_model: {error}")
     size = sum(path.stat().st_size for path in folder.iterdir())
     print(f"{folder}: {size / 1e6:.2f} MB")
 

@@ -1,14 +1,16 @@
-"""A tiny trained run, and a shelf of shipped models that is not the package's."""
+"""A tiny trained run, and a folder of pretrained models that is not the package's."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import pytest
 
+from graphscore.artifacts import registry
+from graphscore.artifacts.document import MadeWith, ModelDocument, TrainingGraphs
 from graphscore.generator import GraphGenerator
-from graphscore.pretrained import shelf
 
 EVALUATION = {
     "degree": 0.01,
@@ -21,11 +23,25 @@ EVALUATION = {
 }
 
 
+def document_of(step: int, **learned: Any) -> ModelDocument:
+    """Return the document of some model after `step` steps."""
+    return ModelDocument(
+        settings={"model": "erdos-renyi", "seed": 0},
+        sizes={4: 1},
+        learned=learned,
+        training_graphs=TrainingGraphs(source="graphs", graphs=1, sha256="0" * 64),
+        step=step,
+        seconds=0.5,
+        made_with=MadeWith.here("cpu"),
+    )
+
+
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run of 2 steps on three graphs."""
     folder = tmp_path_factory.mktemp("pretrained") / "run"
     generator = GraphGenerator(
+        "edp-gnn",
         seed=3,
         network={"channels": [2], "message_steps": 1, "features": 4, "edge_width": 4},
         training={"steps": 2, "batch_size": 2, "log_every": 1},
@@ -40,7 +56,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty shelf in place of the package's."""
+    """An empty folder of models in place of the package's."""
     folder = tmp_path / "models"
-    monkeypatch.setattr(shelf, "MODELS", folder)
+    monkeypatch.setattr(registry, "MODELS", folder)
     return folder

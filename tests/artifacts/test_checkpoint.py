@@ -6,18 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 
+from graphscore.artifacts import has_checkpoint, read_checkpoint, read_document
+from graphscore.artifacts.checkpoint import DOCUMENT, write_checkpoint
 from graphscore.errors import CheckpointError, OutputError
-from graphscore.training.checkpoint import (
-    DOCUMENT,
-    has_checkpoint,
-    read_checkpoint,
-    read_document,
-    write_checkpoint,
-)
+
+from .conftest import document_of
 
 
 def tensors_of(step):
@@ -28,14 +26,14 @@ def tensors_of(step):
     }
 
 
-def write(folder, step, **document):
-    write_checkpoint(folder, step, {"note": f"step {step}", **document}, tensors_of(step))
+def write(folder, step, **learned):
+    write_checkpoint(folder, document_of(step, note=f"step {step}", **learned), tensors_of(step))
 
 
 def assert_is(folder, step):
     document, tensors = read_checkpoint(folder)
-    assert document["step"] == step
-    assert document["note"] == f"step {step}"
+    assert document.step == step
+    assert document.learned["note"] == f"step {step}"
     expected = tensors_of(step)
     assert tensors.keys() == expected.keys()
     assert all(torch.equal(tensors[name], expected[name]) for name in expected)
@@ -69,7 +67,6 @@ def test_round_trip_and_replacement(tmp_path):
         1e-17,
         0.1 + 0.2,
         (1, 2),
-        float("inf"),
         {2: "two", 10: "ten"},
     ],
     ids=str,
@@ -77,13 +74,13 @@ def test_round_trip_and_replacement(tmp_path):
 def test_documents_come_back_as_json_does(tmp_path, value):
     """Whatever JSON can hold is stored and verified, floats exactly."""
     write(tmp_path, 1, value=value)
-    assert read_document(tmp_path)["value"] == json.loads(json.dumps(value))
+    assert read_document(tmp_path).learned["value"] == json.loads(json.dumps(value))
 
 
 def test_same_step_other_content(tmp_path):
     """The step does not identify a checkpoint: the second of two at one step replaces the first."""
-    write_checkpoint(tmp_path, 3, {}, {"a": torch.zeros(2)})
-    write_checkpoint(tmp_path, 3, {}, {"a": torch.ones(2)})
+    write_checkpoint(tmp_path, document_of(3), {"a": torch.zeros(2)})
+    write_checkpoint(tmp_path, document_of(3), {"a": torch.ones(2)})
     assert read_checkpoint(tmp_path)[1]["a"].tolist() == [1, 1]
     tensor_file(tmp_path)
 
@@ -91,7 +88,9 @@ def test_same_step_other_content(tmp_path):
 def test_tensors_that_share_memory_or_are_strided(tmp_path):
     """Views, transposes and one tensor under two names are stored as what they hold."""
     base = torch.arange(6.0).view(2, 3)
-    write_checkpoint(tmp_path, 1, {}, {"x": base, "y": base, "t": base.mT, "part": base[:, 1]})
+    write_checkpoint(
+        tmp_path, document_of(1), {"x": base, "y": base, "t": base.mT, "part": base[:, 1]}
+    )
     _, tensors = read_checkpoint(tmp_path)
     assert torch.equal(tensors["x"], base)
     assert torch.equal(tensors["y"], base)
@@ -101,7 +100,7 @@ def test_tensors_that_share_memory_or_are_strided(tmp_path):
 
 def test_parameters_can_be_written(tmp_path):
     """Tensors that require gradients are stored without them."""
-    write_checkpoint(tmp_path, 1, {}, {"w": torch.nn.Parameter(torch.ones(2))})
+    write_checkpoint(tmp_path, document_of(1), {"w": torch.nn.Parameter(torch.ones(2))})
     assert not read_checkpoint(tmp_path)[1]["w"].requires_grad
 
 
@@ -148,12 +147,12 @@ DOCUMENT_DAMAGE = {
     "not an object": (lambda f: (f / DOCUMENT).write_text("[1]"), "not a graphscore checkpoint"),
     "other format": (edit(lambda b: b.update(format="x")), "not a graphscore checkpoint"),
     "step edited": (edit(lambda b: b.update(step=6)), "changed after it was written"),
-    "note edited": (edit(lambda b: b.update(note="x")), "changed after it was written"),
+    "note edited": (edit(lambda b: b["learned"].update(note="x")), "changed after it was written"),
     "key added": (edit(lambda b: b.update(extra=1)), "changed after it was written"),
     "key removed": (edit(lambda b: b.pop("tensors")), "changed after it was written"),
     "digest removed": (edit(lambda b: b.pop("digest")), "changed after it was written"),
     "sha edited": (edit(lambda b: b["tensors"].update(sha256="0")), "changed after it was written"),
-    "version": (edit(lambda b: b.update(version=2)), r"checkpoint version 2, .* version 1"),
+    "version": (edit(lambda b: b.update(version=3)), r"checkpoint version 3, .* version 2"),
     "no version": (edit(lambda b: b.pop("version")), "checkpoint version None"),
 }
 
@@ -168,7 +167,7 @@ def test_damaged_tensors_are_named(tmp_path, kind):
     with pytest.raises(CheckpointError, match=message) as caught:
         read_checkpoint(tmp_path)
     assert str(path) in str(caught.value)
-    assert read_document(tmp_path)["step"] == 5
+    assert read_document(tmp_path).step == 5
 
 
 @pytest.mark.parametrize("kind", DOCUMENT_DAMAGE)
@@ -236,7 +235,7 @@ def test_dying_at_the_same_step_keeps_the_old_checkpoint(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "replace", fail_on_document)
     with pytest.raises(OutputError, match="Input/output error"):
-        write_checkpoint(tmp_path, 1, {}, {"a": torch.ones(3)})
+        write_checkpoint(tmp_path, document_of(1), {"a": torch.ones(3)})
     assert_is(tmp_path, 1)
 
 
@@ -270,11 +269,13 @@ def test_stale_temporary_files_are_swept(tmp_path):
     assert names(tmp_path) == sorted(kept)
 
 
+ROOT = Path(__file__).parents[2]
 WRITER = """
 import os, random, signal, sys, time
 from pathlib import Path
 import torch
-from graphscore.training.checkpoint import DOCUMENT, write_checkpoint
+from graphscore.artifacts.checkpoint import DOCUMENT, write_checkpoint
+from tests.artifacts.conftest import document_of
 
 root, rounds = Path(sys.argv[1]), int(sys.argv[2])
 rng = random.Random(0)
@@ -286,7 +287,7 @@ for index in range(rounds):
         while True:
             step += 1
             tensors = {"a": torch.full((30_000,), float(step)), "b": torch.tensor(step)}
-            write_checkpoint(folder, step, {"again": [step] * 200}, tensors)
+            write_checkpoint(folder, document_of(step, again=[step] * 200), tensors)
     while not (folder / DOCUMENT).exists():
         time.sleep(0.001)
     time.sleep(rng.random() * 0.03)
@@ -299,13 +300,14 @@ for index in range(rounds):
 def test_killing_the_writer_at_random_moments(tmp_path):
     """After kill -9 the checkpoint is one of those written, complete, and writing can go on."""
     rounds = 20
-    subprocess.run([sys.executable, "-c", WRITER, str(tmp_path), str(rounds)], check=True)
+    command = [sys.executable, "-c", WRITER, str(tmp_path), str(rounds)]
+    subprocess.run(command, check=True, cwd=ROOT)
     for index in range(rounds):
         folder = tmp_path / str(index)
         document, tensors = read_checkpoint(folder)
-        step = document["step"]
+        step = document.step
         assert step >= 1
-        assert document["again"] == [step] * 200
+        assert document.learned["again"] == [step] * 200
         assert torch.equal(tensors["a"], torch.full((30_000,), float(step)))
         assert tensors["b"].item() == step
         write(folder, step + 1)

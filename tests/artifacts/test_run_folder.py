@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
+from graphscore.artifacts.run_folder import LOG, RunFolder
 from graphscore.errors import CheckpointError, OutputError
-from graphscore.training.run_folder import LOG, RunFolder
+
+from .conftest import document_of
 
 
 @pytest.fixture
@@ -21,18 +23,18 @@ def test_resuming_cuts_the_log_back_to_the_checkpoint(folder):
     for step in (5, 10, 15):
         folder.append({"step": step, "loss": 1 / step})
         if step == 10:
-            folder.checkpoint(step, {"x": 1}, {"adam.0.step": torch.tensor(10.0)})
+            folder.checkpoint(document_of(step), {"optimiser.0.step": torch.tensor(10.0)})
     document, tensors = folder.read()
-    folder.resume(document["step"], {"seed": 1})
-    assert document["step"] == 10
-    assert tensors["adam.0.step"].item() == 10
+    folder.resume(document.step, {"seed": 1})
+    assert document.step == 10
+    assert tensors["optimiser.0.step"].item() == 10
     assert folder.records() == [{"step": 5, "loss": 1 / 5}, {"step": 10, "loss": 1 / 10}]
 
 
 def test_a_line_cut_short_by_a_crash_is_left_out(folder):
     """The log stays readable, and goes on after resuming."""
     folder.append({"step": 5})
-    folder.checkpoint(5, {}, {"adam.0.step": torch.tensor(5.0)})
+    folder.checkpoint(document_of(5), {"optimiser.0.step": torch.tensor(5.0)})
     with (folder.path / LOG).open("a") as stream:
         stream.write('{"step": 1')
     assert folder.records() == [{"step": 5}]
@@ -43,7 +45,7 @@ def test_a_line_cut_short_by_a_crash_is_left_out(folder):
 
 def test_nothing_is_overwritten(folder, tmp_path):
     """A folder that holds a run, other files, or is a file is refused with the way out."""
-    folder.checkpoint(1, {}, {"a": torch.zeros(1)})
+    folder.checkpoint(document_of(1), {"a": torch.zeros(1)})
     with pytest.raises(OutputError, match=r"already holds a run.*--resume"):
         RunFolder(folder.path).start({})
     other = tmp_path / "other"
@@ -73,8 +75,8 @@ def test_an_empty_folder_may_be_used(tmp_path):
 
 
 def test_a_model_without_training_state_cannot_be_continued(folder):
-    """What `save` writes has no optimiser; continuing would silently restart Adam."""
-    folder.checkpoint(10, {}, {"average.w": torch.zeros(1)})
+    """What `save` writes has no optimiser; continuing would silently restart the optimiser."""
+    folder.checkpoint(document_of(10), {"average.w": torch.zeros(1)})
     with pytest.raises(CheckpointError, match="without its training state"):
         folder.read()
 

@@ -1,0 +1,29 @@
+"""Graphs and settings of tiny models that the tests of models share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import pytest
+
+EDP = {"kind": "edp-gnn", "channels": [2], "message_steps": 1, "features": 4, "edge_width": 4}
+"""Shape of a tiny EDP-GNN."""
+DENOISER = {"kind": "denoiser", "blocks": 1, "pair_width": 8, "node_width": 4, "product_width": 2}
+"""Shape of a tiny denoiser."""
+_TRAINING = {"steps": 2, "batch_size": 4, "log_every": 1}
+_PAPER = {"network": EDP, "training": _TRAINING, "sampling": {"steps_per_level": 1}}
+TINY: dict[str, dict[str, Any]] = {
+    "denoiser": {"network": DENOISER, "training": _TRAINING, "sampling": {"steps": 2}},
+    "edp-gnn": _PAPER,
+    "edp-gnn-released": _PAPER,
+    "gin": _PAPER,
+    "erdos-renyi": {},
+}
+"""Settings of a tiny run of every model; a new model gets a line here."""
+
+
+@pytest.fixture(scope="session")
+def graphs() -> list[nx.Graph[Any]]:
+    """Four graphs of 4 to 6 nodes."""
+    return [nx.path_graph(4), nx.cycle_graph(5), nx.star_graph(5), nx.complete_graph(4)]
