@@ -224,7 +224,8 @@ class DenoiserModel(DiffusionModel):
         self.network = make_posterior(
             settings.network, self.likelihood, settings.noise, generator=generator
         )
-        if settings.guide is not None and guide_likelihood is not None:
+        if settings.guide is not None:
+            assert guide_likelihood is not None
             guide = make_posterior(
                 settings.guide.network,
                 GraphLikelihood(guide_likelihood),
