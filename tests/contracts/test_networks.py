@@ -1,4 +1,4 @@
-"""What every score network must satisfy, in training and in evaluation, to 1e-10 in float64.
+"""What every network must satisfy, in training and in evaluation, to 1e-10 in float64.
 
 A new network joins by one line in `NETWORKS`. `SHARES_STATISTICS` names those whose training mode
 may couple the graphs of a batch (batch statistics); order and padding must not matter even there.
@@ -13,37 +13,55 @@ import numpy as np
 import pytest
 import torch
 
-from graphscore.graphs import GraphBatch, node_mask_of_sizes, pair_mask
-from graphscore.networks import (
-    EDPGNN,
-    AsDenoiser,
-    DenoiserSettings,
-    EDPGNNSettings,
+from graphscore.diffusion import (
+    BernoulliEdges,
+    EdgeDensity,
+    GraphLikelihood,
     GuidanceSettings,
-    GuidedNetwork,
-    LogOddsDenoiser,
+    GuidedPosterior,
+    Posterior,
 )
+from graphscore.graphs import GraphBatch, node_mask_of_sizes, pair_mask
+from graphscore.networks import EDPGNN, Denoiser, DenoiserSettings, EDPGNNSettings
 
 TOLERANCE = 1e-10
-LADDER = (1.6, 0.8, 0.4, 0.1)
+LEVELS = (1.6, 0.8, 0.4, 0.1)
+DENSITY, WITHIN = EdgeDensity(-1.0, 0.2), EdgeDensity(0.5, 0.1)
 
 
-def edp_gnn(settings, sigmas=LADDER):
+def edp_gnn(settings, sigmas=LEVELS):
     return partial(EDPGNN, settings, sigmas)
+
+
+def likelihood(communities):
+    return GraphLikelihood(BernoulliEdges(DENSITY, WITHIN if communities else None))
 
 
 def denoiser(**changes):
     shape = {"blocks": 2, "pair_width": 6, "node_width": 5, "product_width": 3, "walk_steps": 3}
-    return partial(LogOddsDenoiser, DenoiserSettings(**{**shape, **changes}), 0.3)
+    settings = DenoiserSettings(**{**shape, **changes})
+    return partial(Denoiser, settings, likelihood(settings.communities))
 
 
-def as_denoiser(settings, *, generator):
-    return AsDenoiser(EDPGNN(settings, LADDER, generator=generator), 0.3)
+def posterior(network, *, communities=False, analytic_skip=True):
+    def make(*, generator):
+        inner = network(generator=generator)
+        return Posterior(inner, likelihood(communities), analytic_skip=analytic_skip)
+
+    return make
 
 
-def guided(*, generator):
-    both = (denoiser(**shape)(generator=generator) for shape in ({}, {"blocks": 1}))
-    return GuidedNetwork(*both, GuidanceSettings(weight=2.0, sigma_max=1.0))
+def guided(**changes):
+    communities = changes.get("communities", False)
+
+    def make(*, generator):
+        both = [
+            posterior(denoiser(**shape, **changes), communities=communities)(generator=generator)
+            for shape in ({}, {"blocks": 1})
+        ]
+        return GuidedPosterior(*both, GuidanceSettings(weight=2.0, sigma_max=1.0))
+
+    return make
 
 
 paper, released, ablation = EDPGNNSettings, EDPGNNSettings.released, EDPGNNSettings.ablation
@@ -51,6 +69,7 @@ paper, released, ablation = EDPGNNSettings, EDPGNNSettings.released, EDPGNNSetti
 narrow = {"message_steps": 2, "features": 5, "edge_width": 6}
 small = {"channels": (2, 3, 2), **narrow}
 tiny = {"channels": (1,), "message_steps": 1, "features": 1, "edge_width": 1}
+both = {"communities": True, "node_feat_dim": 2}
 
 NETWORKS = {
     "paper": edp_gnn(paper()),
@@ -74,13 +93,25 @@ NETWORKS = {
     "denoiser": denoiser(),
     "denoiser-node-features": denoiser(node_feat_dim=3, walk_steps=0),
     "denoiser-communities": denoiser(communities=True),
-    "denoiser-communities-features": denoiser(communities=True, node_feat_dim=2),
-    "denoiser-bare": denoiser(product_width=0, walk_steps=1, closed_form=False),
+    "denoiser-communities-features": denoiser(**both),
+    "denoiser-no-products": denoiser(product_width=0, walk_steps=1),
     "denoiser-smallest": denoiser(blocks=1, pair_width=2, node_width=1, product_width=1),
-    "guided": guided,
-    "edp-gnn-as-denoiser": partial(as_denoiser, paper(node_feat_dim=2, **small)),
+    "posterior-denoiser": posterior(denoiser()),
+    "posterior-denoiser-node-features": posterior(denoiser(node_feat_dim=3)),
+    "posterior-denoiser-communities-features": posterior(denoiser(**both), communities=True),
+    "posterior-denoiser-without-skip": posterior(denoiser(), analytic_skip=False),
+    "posterior-edp-gnn": posterior(edp_gnn(paper(node_feat_dim=2, **small))),
+    "posterior-released": posterior(edp_gnn(released(**small))),
+    "guided": guided(),
+    "guided-communities-features": guided(**both),
 }
-SHARES_STATISTICS = {"released", "released-fixed-adjacency", "released-node-features", "batch-norm"}
+SHARES_STATISTICS = {
+    "released",
+    "released-fixed-adjacency",
+    "released-node-features",
+    "batch-norm",
+    "posterior-released",
+}
 
 
 def randomised(make, generator):
@@ -97,23 +128,25 @@ def randomised(make, generator):
 
 
 def random_batch(sizes, features, communities, generator, width=None):
-    """Noisy symmetric graphs of the given sizes, with what is asked for of nodes."""
+    """Noisy symmetric graphs of the given sizes, with what the network is conditioned on."""
     mask = node_mask_of_sizes(torch.tensor(sizes), width)
     batch, width = mask.shape
     raw = torch.randn(batch, width, width, generator=generator, dtype=torch.float64)
     adj = (raw.triu(1) + raw.triu(1).mT) * pair_mask(mask)
-    feat = None
-    if features or communities:
+    feat = numbers = None
+    if features:
         feat = torch.randn(batch, width, features, generator=generator, dtype=torch.float64)
-        if communities:
-            number = torch.randint(2, (batch, width, 1), generator=generator)
-            feat = torch.cat([feat, number], dim=2)
         feat = feat * mask.unsqueeze(-1)
-    return GraphBatch(adj, mask, feat)
+    if communities:
+        numbers = torch.randint(2, (batch, width), generator=generator) * mask
+    return GraphBatch(adj, mask, feat, numbers)
 
 
-def score(network, batch, sigma):
-    return network(batch.adj, batch.node_mask, sigma, batch.node_feat)
+def answer(network, batch, sigma):
+    state = network(batch.state, sigma, batch.condition)
+    assert torch.equal(state.node_mask, batch.node_mask)
+    assert state.nodes is None
+    return state.edges
 
 
 def assert_same(result, expected):
@@ -128,12 +161,12 @@ class Case:
         self.make = NETWORKS[name]
         self.network = randomised(self.make, self.generator).train(mode == "train")
         self.couples = mode == "train" and name in SHARES_STATISTICS
-        self.stateless = not self.couples
-        self.levels = 1 if name == "one-level" else len(LADDER)
-        self.features = self.network.settings.node_feat_dim
-        self.communities = getattr(self.network.settings, "communities", False)
+        self.levels = 1 if name == "one-level" else len(LEVELS)
+        settings = next(m.settings for m in self.network.modules() if hasattr(m, "settings"))
+        self.features = settings.node_feat_dim
+        self.communities = getattr(settings, "communities", False)
         self.batch = self.graphs([6, 4, 6, 1])
-        # On the ladder, between levels, below and above it.
+        # At a level, between levels, below and above all of them.
         self.sigma = torch.tensor([0.4, 0.25, 0.05, 2.0], dtype=torch.float64)
 
     def graphs(self, sizes, width=None):
@@ -141,7 +174,7 @@ class Case:
 
     def __call__(self, batch=None, sigma=None):
         batch = self.batch if batch is None else batch
-        return score(self.network, batch, self.sigma if sigma is None else sigma)
+        return answer(self.network, batch, self.sigma if sigma is None else sigma)
 
 
 @pytest.fixture(params=["train", "eval"])
@@ -160,7 +193,7 @@ def case(name, mode):
 
 
 def test_the_output_is_not_trivial(case):
-    """The tests below would hold for a constant; the score differs between pairs and levels."""
+    """The tests below would hold for a constant; the answer differs between pairs and levels."""
     out = case()
     assert out[0][case.batch.pair_mask[0]].std() > 1e-3
     assert (case(sigma=torch.full_like(case.sigma, 0.1)) - out).abs().max() > 1e-3 or (
@@ -169,7 +202,7 @@ def test_the_output_is_not_trivial(case):
 
 
 def test_permutation_equivariance(case):
-    """Relabelling the nodes, differently in every graph, relabels the score."""
+    """Relabelling the nodes, differently in every graph, relabels the answer."""
     expected = GraphBatch(case(), case.batch.node_mask)
     for _ in range(3):
         order = torch.stack([torch.randperm(6, generator=case.generator) for _ in range(4)])
@@ -177,7 +210,7 @@ def test_permutation_equivariance(case):
 
 
 def test_padding_invariance(case):
-    """Padding 6 nodes to 12 leaves the score of real pairs and adds zeros."""
+    """Padding 6 nodes to 12 leaves the answer for real pairs and adds zeros."""
     out = case()
     wide = case(case.batch.padded(12))
     assert_same(wide[:, :6, :6], out)
@@ -192,20 +225,22 @@ def test_holes_in_the_mask(case):
     scattered = case.batch.padded(12).permuted(order)
     rubbish = torch.randn(4, 12, 12, generator=case.generator, dtype=torch.float64)
     adj = torch.where(scattered.pair_mask, scattered.adj, 5 * (rubbish + rubbish.mT))
-    feat = scattered.node_feat
+    feat, numbers, mask = scattered.node_feat, scattered.communities, scattered.node_mask
     if feat is not None:
-        feat = torch.where(scattered.node_mask.unsqueeze(-1), feat, torch.full_like(feat, 9.0))
-    assert_same(case(GraphBatch(adj, scattered.node_mask, feat)), out.permuted(order).adj)
+        feat = torch.where(mask.unsqueeze(-1), feat, 9.0)
+    if numbers is not None:
+        numbers = torch.where(mask, numbers, rubbish[:, 0].sign().long())
+    assert_same(case(GraphBatch(adj, mask, feat, numbers)), out.permuted(order).adj)
 
 
 def test_batch_order_independence(case):
-    """Reversing the graphs and their noise levels reverses the scores."""
+    """Reversing the graphs and their noise levels reverses the answers."""
     backwards = torch.arange(3, -1, -1)
     assert_same(case(case.batch[backwards], case.sigma[backwards]), case()[backwards])
 
 
 def test_each_graph_alone(case):
-    """A graph's score does not depend on its company."""
+    """A graph's answer does not depend on the other graphs of its batch."""
     if case.couples:
         pytest.skip("batch statistics couple graphs in training")
     out = case()
@@ -216,7 +251,7 @@ def test_each_graph_alone(case):
 
 
 def test_symmetry_and_zeros(case):
-    """The score is symmetric and exactly zero on the diagonal and on padding."""
+    """The answer is symmetric and exactly zero on the diagonal and on padding."""
     out = case(case.batch.padded(9))
     assert out.shape == (4, 9, 9)
     assert out.dtype == torch.float64
@@ -226,7 +261,7 @@ def test_symmetry_and_zeros(case):
 
 
 def test_sigma_of_each_graph(case):
-    """Changing one graph's noise level changes its score and no other."""
+    """Changing one graph's noise level changes its answer and no other."""
     if case.couples:
         pytest.skip("batch statistics couple graphs in training")
     out = case()
@@ -264,7 +299,7 @@ def test_no_state_between_calls(case):
     case(case.graphs([9, 3]), case.sigma[:2])
     case(case.batch, torch.full_like(case.sigma, 0.3))
     assert torch.equal(case(), first)
-    if case.stateless:
+    if not case.couples:
         after = case.network.state_dict()
         assert all(torch.equal(after[key], value) for key, value in before.items())
 
@@ -278,6 +313,7 @@ def test_inputs_are_not_changed(case):
     assert torch.equal(copy.node_mask, case.batch.node_mask)
     assert torch.equal(sigma, case.sigma)
     assert copy.node_feat is None or torch.equal(copy.node_feat, case.batch.node_feat)
+    assert copy.communities is None or torch.equal(copy.communities, case.batch.communities)
 
 
 def test_float32_agrees_with_float64(name):
@@ -285,7 +321,7 @@ def test_float32_agrees_with_float64(name):
     case = Case(name, "eval")
     expected = case()
     case.network.float()
-    single = score(case.network, case.batch.to(dtype=torch.float32), case.sigma.float())
+    single = answer(case.network, case.batch.to(dtype=torch.float32), case.sigma.float())
     assert single.dtype == torch.float32
     scale = float(expected.detach().abs().max()) + 1
     torch.testing.assert_close(single.double(), expected, rtol=0, atol=1e-4 * scale)

@@ -1,4 +1,4 @@
-"""Noise-level conditioning: a look-up table on the ladder, interpolated between its levels."""
+"""Noise-level conditioning: a look-up table at the noise levels, interpolated between them."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def random_mlp():
 
 
 @pytest.mark.parametrize("order", [SIGMAS, SIGMAS[::-1]])
-def test_one_hot_on_the_ladder(order):
-    """At a level of the ladder only that level counts; level 0 is the smallest sigma."""
+def test_one_hot_at_the_levels(order):
+    """At one of the levels only that level counts; level 0 is the smallest sigma."""
     result = weights_of(order, *sorted(SIGMAS))
     torch.testing.assert_close(result, torch.eye(6, dtype=torch.float64), rtol=0, atol=1e-14)
 
@@ -89,7 +89,7 @@ def test_clamped_outside_and_a_partition_of_one_everywhere():
 
 
 def test_one_level_serves_every_sigma():
-    """A ladder of one level has nothing to choose between."""
+    """A single level leaves nothing to choose between."""
     assert weights_of((0.5,), 0.01, 0.5, 7.0).tolist() == [[1], [1], [1]]
 
 
@@ -110,8 +110,8 @@ def test_conditional_linear_paths_agree_between_levels():
     layer, table = random_linear(5, 3)
     conditioning = table(weights_of(SIGMAS, 0.13, 0.5, 1.0))
     x = normal(3, 12, 5)
-    pieces = torch.cat([layer(part, conditioning) for part in x.split(3, dim=1)], dim=1)
-    torch.testing.assert_close(layer(x, conditioning), pieces, rtol=1e-12, atol=1e-12)
+    parts = torch.cat([layer(part, conditioning) for part in x.split(3, dim=1)], dim=1)
+    torch.testing.assert_close(layer(x, conditioning), parts, rtol=1e-12, atol=1e-12)
 
 
 def test_without_a_table_a_plain_linear_map():

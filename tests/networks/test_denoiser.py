@@ -1,4 +1,4 @@
-"""The log-odds denoiser: exact where it starts, its parts against their formulas, its numerics."""
+"""The denoiser: exact where it starts, its parts against their formulas, its numerics."""
 
 from __future__ import annotations
 
@@ -7,18 +7,32 @@ import itertools
 import pytest
 import torch
 
+from graphscore.diffusion import (
+    BernoulliEdges,
+    EdgeDensity,
+    GraphLikelihood,
+    Posterior,
+    perturb,
+    symmetric_noise,
+)
 from graphscore.errors import GraphDataError, SettingsError
-from graphscore.graphs import GraphBatch, node_mask_of_sizes, pair_mask
-from graphscore.networks import DenoiserSettings, LogOddsDenoiser
-from graphscore.networks.denoiser import SigmaConditioning, bounded, product
-from graphscore.networks.denoiser_features import NO_NEIGHBOURS, first_features
-from graphscore.networks.unordered_pairs import Present
-from graphscore.noise import symmetric_noise
+from graphscore.graphs import (
+    NO_CONDITION,
+    Condition,
+    GraphState,
+    node_mask_of_sizes,
+    pair_mask,
+)
+from graphscore.networks import Denoiser, DenoiserSettings
+from graphscore.networks.denoiser import SigmaConditioning, bounded, triangle_product
+from graphscore.networks.denoiser_features import NO_NEIGHBOURS, input_features
+from graphscore.networks.pair_index import PairIndex
 from graphscore.training.memory import saved_bytes
 
 SMALL = {"blocks": 2, "pair_width": 8, "node_width": 6, "product_width": 4, "walk_steps": 3}
 SIGMA = torch.tensor([0.15, 0.6, 4.0], dtype=torch.float64)
 P = 0.3
+LIKELIHOOD = GraphLikelihood(BernoulliEdges(EdgeDensity.constant(P)))
 
 
 def generator(seed=0):
@@ -26,19 +40,21 @@ def generator(seed=0):
 
 
 def make(*, randomised=True, dtype=torch.float64, **changes):
+    """A denoiser as a posterior, the way it is trained and sampled from."""
     source = generator()
-    network = LogOddsDenoiser(DenoiserSettings(**{**SMALL, **changes}), P, generator=source)
+    settings = DenoiserSettings(**{**SMALL, **changes})
+    network = Denoiser(settings, LIKELIHOOD, generator=source)
     if randomised:
         with torch.no_grad():
             for parameter in network.parameters():
                 parameter.add_(0.1 * torch.randn(parameter.shape, generator=source))
-    return network.to(dtype)
+    return Posterior(network.to(dtype), LIKELIHOOD, analytic_skip=settings.analytic_skip)
 
 
 def noisy_graphs(sizes=(6, 4, 5), dtype=torch.float64):
     mask = node_mask_of_sizes(torch.tensor(sizes))
-    adj = 0.5 * pair_mask(mask) + symmetric_noise(mask, generator=generator(1), dtype=dtype)
-    return adj, mask
+    clean = GraphState(0.5 * pair_mask(mask).to(dtype), mask)
+    return perturb(clean, torch.ones(len(sizes), dtype=dtype), generator=generator(1))
 
 
 def test_at_the_start_it_is_bayes_rule_for_independent_edges():
@@ -48,41 +64,49 @@ def test_at_the_start_it_is_bayes_rule_for_independent_edges():
     graphs = torch.tensor(list(itertools.product([0.0, 1.0], repeat=len(rows)))).double()
     edges = graphs.sum(1)
     prior = P**edges * (1 - P) ** (len(rows) - edges)
-    adj, mask = noisy_graphs((nodes,) * 3)
-    network = make(randomised=False)
-    result = network.denoised(adj, mask, SIGMA)[:, rows, columns]
+    noisy = noisy_graphs((nodes,) * 3)
+    result = make(randomised=False).denoise(noisy, SIGMA).edges[:, rows, columns]
     for graph, sigma in enumerate(SIGMA):
-        distance = (adj[graph, rows, columns] - graphs).square().sum(1)
+        distance = (noisy.edges[graph, rows, columns] - graphs).square().sum(1)
         weight = prior * torch.exp((distance.min() - distance) / (2 * sigma**2))
         expected = weight @ graphs / weight.sum()
         torch.testing.assert_close(result[graph], expected, rtol=1e-6, atol=1e-12)
 
 
-def test_the_score_is_tweedies():
-    """Score, posterior mean and log-odds of one network say the same."""
-    adj, mask = noisy_graphs()
+def test_edges_are_exactly_symmetric_and_never_certain():
+    noisy, network = noisy_graphs(), make()
+    mean, logits = network.denoise(noisy, SIGMA).edges, network.logits(noisy, SIGMA).edges
+    assert ((mean > 0) == noisy.pair_mask).all()
+    assert torch.equal(mean, mean.mT)
+    assert torch.equal(logits, logits.mT)
+
+
+def test_the_bare_network_answers_the_residual_of_the_posterior():
+    """Zero at the start of training, the difference from the analytic posterior after it."""
+    noisy, pairs = noisy_graphs(), pair_mask(node_mask_of_sizes(torch.tensor([6, 4, 5])))
+    assert not make(randomised=False).network(noisy, SIGMA).edges.any()
     network = make()
-    denoised = network.denoised(adj, mask, SIGMA)
-    assert ((denoised > 0) == pair_mask(mask)).all()
-    log_odds = network.log_odds(adj, mask, SIGMA)
-    assert torch.equal(log_odds, log_odds.mT)
-    torch.testing.assert_close(denoised, log_odds.sigmoid() * pair_mask(mask))
-    score = network(adj, mask, SIGMA)
-    torch.testing.assert_close(adj + SIGMA.view(3, 1, 1) ** 2 * score, denoised)
+    prior = LIKELIHOOD.prior(noisy.node_mask, NO_CONDITION, torch.float64)
+    analytic = LIKELIHOOD.posterior(noisy, SIGMA, prior).edges
+    residual = network.network(noisy, SIGMA).edges
+    assert residual.abs().max() > 0.01
+    expected = (analytic + residual) * pairs
+    torch.testing.assert_close(network.logits(noisy, SIGMA).edges, expected)
 
 
 def test_other_pairs_are_looked_at():
     """Apart from the start, changing one pair changes the others, through nodes and products."""
-    adj, mask = noisy_graphs((6, 6, 6))
-    changed = adj.clone()
-    changed[:, 0, 1] += 1
-    changed[:, 1, 0] += 1
+    noisy = noisy_graphs((6, 6, 6))
+    edges = noisy.edges.clone()
+    edges[:, 0, 1] += 1
+    edges[:, 1, 0] += 1
+    changed = GraphState(edges, noisy.node_mask)
     for network, depends in [(make(), True), (make(randomised=False), False)]:
-        before, after = (network.log_odds(a, mask, SIGMA)[:, 2:, 2:] for a in (adj, changed))
+        before, after = (network.logits(s, SIGMA).edges[:, 2:, 2:] for s in (noisy, changed))
         assert ((before - after).abs().max() > 1e-6) == depends
 
 
-def test_products_tell_apart_what_nodes_and_walks_cannot():
+def test_triangle_products_distinguish_what_nodes_and_walks_cannot():
     """Two triangles and a hexagon look alike to all nodes; paths over third nodes differ."""
     edges = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)]
     ring = [(i, (i + 1) % 6) for i in range(6)]
@@ -91,20 +115,20 @@ def test_products_tell_apart_what_nodes_and_walks_cannot():
         for i, j in pairs:
             adj[graph, i, j] = adj[graph, j, i] = 1
     mask, sigma = torch.ones(2, 6, dtype=torch.bool), torch.ones(2, dtype=torch.float64)
-    for channels, tells in [(4, True), (0, False)]:
+    for channels, differ in [(4, True), (0, False)]:
         network = make(product_width=channels, walk_steps=0)
-        triangles, hexagon = network.log_odds(adj, mask, sigma)[:, 0, 1]
-        assert ((triangles - hexagon).abs() > 1e-6) == tells
+        triangles, hexagon = network.logits(GraphState(adj, mask), sigma).edges[:, 0, 1]
+        assert ((triangles - hexagon).abs() > 1e-6) == differ
 
 
-def test_products_are_covariances_over_third_nodes():
+def test_triangle_products_are_covariances_over_third_nodes():
     """sum_k (E1_ik - mean_i) E2_kj / sqrt(n), symmetrised, pair by pair."""
     mask = node_mask_of_sizes(torch.tensor([5, 3]))
-    present = Present.of(mask, torch.float64)
+    pairs = PairIndex.of(mask, torch.float64)
     first, second = torch.randn(2, 2, 3, 5, 5, generator=generator(), dtype=torch.float64)
-    first, second = (m * present.pairs.unsqueeze(1) for m in (first, second))
+    first, second = (m * pairs.mask.unsqueeze(1) for m in (first, second))
     first, second = first + first.mT, second + second.mT
-    result = product(first, second, present)
+    result = triangle_product(first, second, pairs)
     for graph, n in enumerate((5, 3)):
         e1, e2 = first[graph, :, :n, :n], second[graph, :, :n, :n]
         for i, j in itertools.permutations(range(n), 2):
@@ -114,7 +138,7 @@ def test_products_are_covariances_over_third_nodes():
                 others = [k for k in range(n) if k != a]
                 expected += sum((e1[:, a, k] - mean) * e2[:, k, b] for k in others) / n**0.5
             expected = bounded(expected, dim=0)
-            torch.testing.assert_close(result[graph, :, present.place[i, j]], expected)
+            torch.testing.assert_close(result[graph, :, pairs.place[i, j]], expected)
 
 
 @pytest.mark.parametrize("nodes", [4, 400])
@@ -122,32 +146,33 @@ def test_features_keep_their_size_in_small_and_large_graphs(nodes):
     """After all blocks at the start, noise alone has features of size 1 at 4 and at 400 nodes."""
     network = make(randomised=False, dtype=torch.float32, blocks=4)
     mask = torch.ones(1, nodes, dtype=torch.bool)
-    adj = P + symmetric_noise(mask, generator=generator())
+    edges = P + symmetric_noise(mask, generator=generator())
     sizes = []
-    network.out.register_forward_pre_hook(lambda _, given: sizes.append(given[0].std().item()))
-    for block in network.blocks:
+    inner = network.network
+    inner.out.register_forward_pre_hook(lambda _, given: sizes.append(given[0].std().item()))
+    for block in inner.blocks:
         block.register_forward_hook(lambda _, given, out: sizes.extend(x.std().item() for x in out))
     with torch.no_grad():
-        network(adj, mask, torch.ones(1))
+        network(GraphState(edges, mask), torch.ones(1))
     assert len(sizes) == 9
     assert 0.3 < min(sizes) < max(sizes) < 3
 
 
 def test_walks_are_powers_of_the_random_walk():
     """The feature is log(1 + n sqrt(R^k_ij R^k_ji)) of the row-normalised posterior mean."""
-    adj, mask = noisy_graphs()
-    network = make(randomised=False)
-    denoised = network.denoised(adj, mask, SIGMA)
-    present = Present.of(mask, torch.float64)
-    prior = network.prior_log_odds(mask)
-    of_pairs, of_nodes = first_features(adj, present, SIGMA, prior, 3, None)
+    noisy = noisy_graphs()
+    denoised = make(randomised=False).denoise(noisy, SIGMA).edges
+    pairs = PairIndex.of(noisy.node_mask, torch.float64)
+    of_pairs, of_nodes = input_features(
+        noisy, pairs, SIGMA, NO_CONDITION, LIKELIHOOD, DenoiserSettings(walk_steps=3)
+    )
     walk = denoised / (denoised.sum(2, keepdim=True) + NO_NEIGHBOURS)
     power = torch.eye(6, dtype=torch.float64)
     for steps in range(3):
         power = power @ walk
-        expected = (present.sizes * (power * power.mT).sqrt()).log1p()
-        result = present.matrices_of(of_pairs.mT)[:, 3 + steps]
-        torch.testing.assert_close(result, expected * present.pairs, rtol=1e-6, atol=1e-9)
+        expected = (pairs.sizes * (power * power.mT).sqrt()).log1p()
+        result = pairs.matrices_of(of_pairs.mT)[:, 3 + steps]
+        torch.testing.assert_close(result, expected * pairs.mask, rtol=1e-6, atol=1e-9)
         if steps:
             diagonal = expected.diagonal(dim1=1, dim2=2)
             torch.testing.assert_close(of_nodes[..., 3 + steps], diagonal, rtol=1e-6, atol=1e-9)
@@ -165,18 +190,18 @@ def test_gains_are_smooth_in_sigma_and_start_at_one():
     assert gain.diff(dim=0).abs().max() < 0.02
 
 
-def test_no_closed_form_no_certainty():
-    """Without the skip the start says 1/2 everywhere."""
-    adj, mask = noisy_graphs()
-    denoised = make(randomised=False, closed_form=False).denoised(adj, mask, SIGMA)
-    assert torch.equal(denoised, pair_mask(mask) / 2)
+def test_without_the_analytic_skip_nothing_is_known_at_the_start():
+    """The answer is 1/2 everywhere."""
+    noisy = noisy_graphs()
+    mean = make(randomised=False, analytic_skip=False).denoise(noisy, SIGMA).edges
+    assert torch.equal(mean, noisy.pair_mask / 2)
 
 
 def test_parameters_of_the_default():
     """About 0.4 million; switches take away what they switch off."""
 
     def count(**changes):
-        network = LogOddsDenoiser(DenoiserSettings(**changes), P, generator=generator())
+        network = Denoiser(DenoiserSettings(**changes), LIKELIHOOD, generator=generator())
         return sum(parameter.numel() for parameter in network.parameters())
 
     assert 350_000 < count() < 450_000
@@ -186,13 +211,13 @@ def test_parameters_of_the_default():
 
 def test_half_precision_inside_full_precision_outside():
     """Autocast runs, answers in single precision, and stays near the exact answer."""
-    adj, mask = noisy_graphs(dtype=torch.float32)
+    noisy, sigma = noisy_graphs(dtype=torch.float32), SIGMA.float()
     network = make(dtype=torch.float32)
-    expected = network.denoised(adj, mask, SIGMA.float())
+    expected = network.denoise(noisy, sigma).edges
     with torch.autocast("cpu", torch.bfloat16):
-        result = network.denoised(adj, mask, SIGMA.float())
-        network(adj, mask, SIGMA.float()).square().mean().backward()
-        alone = make(dtype=torch.float32, closed_form=False).log_odds(adj, mask, SIGMA.float())
+        result = network.denoise(noisy, sigma).edges
+        network(noisy, sigma).edges.square().mean().backward()
+        alone = make(dtype=torch.float32, analytic_skip=False).logits(noisy, sigma).edges
     assert result.dtype == alone.dtype == torch.float32
     assert torch.equal(result, result.mT)
     assert 0 < (result - expected).abs().max() < 0.05
@@ -202,36 +227,36 @@ def test_half_precision_inside_full_precision_outside():
 
 def test_it_compiles_to_one_graph():
     """Nothing in it makes torch.compile stop and ask Python, autocast or not."""
-    adj, mask = noisy_graphs(dtype=torch.float32)
+    noisy = noisy_graphs(dtype=torch.float32)
     network = make(dtype=torch.float32, blocks=1)
     with torch.autocast("cpu", torch.bfloat16):
-        found = torch._dynamo.explain(network)(adj, mask, SIGMA.float())
+        found = torch._dynamo.explain(network)(noisy, SIGMA.float())
     assert (found.graph_count, found.graph_break_count) == (1, 0)
 
 
-def test_inner_results_can_be_computed_twice():
+def test_activation_checkpointing():
     """The same score and gradient from less memory."""
-    adj, mask = noisy_graphs((12, 9, 10))
+    noisy = noisy_graphs((12, 9, 10))
     found, kept = [], []
-    for recompute in (False, True):
+    for checkpointing in (False, True):
         network = make(blocks=4)
-        network.recompute_layers = recompute
-        score = network(adj, mask, SIGMA)
+        network.checkpoint_activations = checkpointing
+        score = network(noisy, SIGMA).edges
         score.square().sum().backward()
         found.append([score.detach(), *(p.grad for p in network.parameters())])
-        kept.append(saved_bytes(lambda network=network: network(adj, mask, SIGMA)))
-    for plain, recomputed in zip(*found):
-        torch.testing.assert_close(recomputed, plain, rtol=1e-10, atol=1e-10)
+        kept.append(saved_bytes(lambda network=network: network(noisy, SIGMA)))
+    for plain, checkpointed in zip(*found):
+        torch.testing.assert_close(checkpointed, plain, rtol=1e-10, atol=1e-10)
     assert kept[1] < kept[0] / 2
 
 
 @pytest.mark.parametrize(("expected", "given"), [(2, None), (2, 3), (0, 3)])
 def test_wrong_node_features_are_named(expected, given):
     network = make(node_feat_dim=expected, dtype=torch.float32)
-    batch = GraphBatch(torch.zeros(1, 4, 4), torch.ones(1, 4, dtype=torch.bool))
-    feat = None if given is None else torch.zeros(1, 4, given)
+    noisy = GraphState(torch.zeros(1, 4, 4), torch.ones(1, 4, dtype=torch.bool))
+    condition = Condition(None if given is None else torch.zeros(1, 4, given))
     with pytest.raises(GraphDataError, match=rf"got {given or 0} node features.*for {expected}"):
-        network(batch.adj, batch.node_mask, torch.ones(1), feat)
+        network(noisy, torch.ones(1), condition)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from graphscore.errors import GraphDataError, SettingsError
-from graphscore.graphs import node_mask_of_sizes, pair_mask
+from graphscore.graphs import Condition, GraphState, node_mask_of_sizes, pair_mask
 from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.networks.conditioning import LevelTable
-from graphscore.networks.edp_gnn import MessageLinear, PairLinear
+from graphscore.networks.edp_gnn_layers import MessageLinear, PairLinear
 
 SIGMAS = (1.0, 0.5, 0.1)
 ACTIVATION = {"silu": torch.nn.functional.silu, "elu": torch.nn.functional.elu}
@@ -35,7 +35,7 @@ def normal(*shape, source):
 
 
 def layer_and_conditioning(make, level, *, conditional, source):
-    """A random layer, and the conditioning of graphs at levels of the ladder."""
+    """A random layer, and the conditioning of graphs at some of the noise levels."""
     table = LevelTable(len(SIGMAS))
     layer = make(table if conditional else None, generator=source)
     randomise(torch.nn.ModuleList([layer, table]), source)
@@ -155,7 +155,7 @@ def test_the_network_is_the_papers(settings):
     width = settings.node_feat_dim
     feat = normal(3, 5, width, source=source) * mask.unsqueeze(-1) if width else None
     sigma = torch.tensor([0.5, 0.1, 1.0], dtype=torch.float64)
-    result = network(adj, mask, sigma, feat)
+    result = network(GraphState(adj, mask), sigma, Condition(feat)).edges
     for graph, (size, level) in enumerate(zip(sizes, [1, 0, 2])):
         own = None if feat is None else feat[graph]
         expected = paper_score(network, adj[graph], size, level, own)
@@ -169,7 +169,9 @@ def test_edge_channels_are_symmetric_and_masked():
     mask = node_mask_of_sizes(torch.tensor([5, 3]))
     raw = normal(2, 5, 5, source=source).triu(1)
     adj = (raw + raw.mT) * pair_mask(mask)
-    channels = network.edge_channels(adj, mask, torch.tensor([0.5, 0.1], dtype=torch.float64))
+    channels = network.edge_channels(
+        GraphState(adj, mask), torch.tensor([0.5, 0.1], dtype=torch.float64)
+    )
     assert [c.shape[-1] for c in channels] == [2, 4, 4, 4, 4, 4]
     for layer in channels:
         torch.testing.assert_close(layer, layer.transpose(1, 2), rtol=1e-10, atol=1e-10)
@@ -208,13 +210,13 @@ def test_a_copy_shares_nothing_with_the_network():
     copied = copy.deepcopy(network)
     columns = copied.gnns[0].first[0].columns
     assert columns.table is copied.table is not network.table
-    mask, sigma = torch.ones(2, 4, dtype=torch.bool), torch.tensor([0.5, 0.1])
-    adj = torch.zeros(2, 4, 4)
-    before = network(adj, mask, sigma)
+    noisy = GraphState(torch.zeros(2, 4, 4), torch.ones(2, 4, dtype=torch.bool))
+    sigma = torch.tensor([0.5, 0.1])
+    before = network(noisy, sigma).edges
     with torch.no_grad():
         columns.bias.add_(1)
-    assert torch.equal(network(adj, mask, sigma), before)
-    assert not torch.equal(copied(adj, mask, sigma), before)
+    assert torch.equal(network(noisy, sigma).edges, before)
+    assert not torch.equal(copied(noisy, sigma).edges, before)
 
 
 def test_ablation_cells():
@@ -247,7 +249,7 @@ def test_a_network_without_layers_is_refused(channels):
 def test_wrong_node_features_are_named(expected, given):
     """Features that are missing, too many or not asked for give an error with both widths."""
     network = EDPGNN(EDPGNNSettings(node_feat_dim=expected), SIGMAS, generator=generator())
-    mask = torch.ones(1, 4, dtype=torch.bool)
-    feat = None if given is None else torch.zeros(1, 4, given)
+    noisy = GraphState(torch.zeros(1, 4, 4), torch.ones(1, 4, dtype=torch.bool))
+    condition = Condition(None if given is None else torch.zeros(1, 4, given))
     with pytest.raises(GraphDataError, match=rf"got {given or 0} node features.*for {expected}"):
-        network(torch.zeros(1, 4, 4), mask, torch.ones(1), feat)
+        network(noisy, torch.ones(1), condition)

@@ -52,8 +52,15 @@ class Likelihood(Protocol):
     def loss(self, logits: Tensor, clean: Tensor) -> Tensor:
         """Return the negative log-likelihood of every entry."""
 
-    def draw(self, mean: Tensor, mask: Tensor, *, generator: torch.Generator) -> Tensor:
-        """Draw clean entries, independently of each other, from their posterior means."""
+    def draw(
+        self, mean: Tensor, sigma: Tensor, mask: Tensor, *, generator: torch.Generator
+    ) -> Tensor:
+        """Draw clean entries, independently of each other, from their posteriors.
+
+        Args:
+            mean: of the posteriors.
+            sigma: (B,) noise level that they were seen under; infinite if they were not seen.
+        """
 
     def decode(self, mean: Tensor, mask: Tensor, threshold: float) -> Tensor:
         """Return the clean entries that a final posterior mean stands for."""
@@ -146,7 +153,9 @@ class BernoulliEdges:
         """Return the cross-entropy -A log D - (1 - A) log(1 - D) of every entry."""
         return functional.binary_cross_entropy_with_logits(logits, clean, reduction="none")
 
-    def draw(self, mean: Tensor, mask: Tensor, *, generator: torch.Generator) -> Tensor:
+    def draw(
+        self, mean: Tensor, sigma: Tensor, mask: Tensor, *, generator: torch.Generator
+    ) -> Tensor:
         """Draw each edge with its own probability, once per unordered pair."""
         uniform = torch.rand(mean.shape, generator=generator, device=mean.device, dtype=mean.dtype)
         # Probabilities may be symmetric up to rounding only, so one triangle decides for both.
@@ -165,7 +174,7 @@ class BernoulliEdges:
         logits = self.posterior(noisy, sigma, prior)
         probability = torch.where(mask, logits.sigmoid(), 0.0)
         bounded = logits.clamp(-LARGEST_LOGIT, LARGEST_LOGIT) / (LARGEST_LOGIT / 2)
-        return Features([value, bounded, probability], probability)
+        return Features([value, torch.where(mask, bounded, 0.0), probability], probability)
 
 
 @dataclass(frozen=True)
@@ -206,11 +215,11 @@ class GraphLikelihood:
         """Return the negative log-likelihood of every entry."""
         return self._each(lambda kind, x, target: kind.loss(x, target), logits, clean)
 
-    def draw(self, mean: GraphState, *, generator: torch.Generator) -> GraphState:
-        """Draw clean entries from their posterior means: edges first, then nodes."""
+    def draw(self, mean: GraphState, sigma: Tensor, *, generator: torch.Generator) -> GraphState:
+        """Draw clean entries from their posteriors under noise: edges first, then nodes."""
 
         def draw(kind: Likelihood, x: Tensor, mask: Tensor) -> Tensor:
-            return kind.draw(x, mask, generator=generator)
+            return kind.draw(x, sigma, mask, generator=generator)
 
         return self._each(draw, mean, mean.masks)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 from torch import Tensor
@@ -96,15 +96,21 @@ class GraphBatch:
         """What a model is conditioned on: node features and communities, where there are any."""
         return Condition(self.node_feat, self.communities)
 
-    def _map(self, of_pairs: Any, of_nodes: Any) -> GraphBatch:
+    def _map(self, of_pairs: Any, of_nodes: Any) -> Self:
         """Apply one function to `adj` and another to everything that has one value per node."""
         feat, communities = (
             None if values is None else of_nodes(values)
             for values in (self.node_feat, self.communities)
         )
-        return GraphBatch(of_pairs(self.adj), of_nodes(self.node_mask), feat, communities)
+        return replace(
+            self,
+            adj=of_pairs(self.adj),
+            node_mask=of_nodes(self.node_mask),
+            node_feat=feat,
+            communities=communities,
+        )
 
-    def __getitem__(self, index: slice | Tensor | Sequence[int]) -> GraphBatch:
+    def __getitem__(self, index: slice | Tensor | Sequence[int]) -> Self:
         """Select graphs by slice, index list, index tensor or boolean mask; padding is kept."""
         if isinstance(index, int):
             raise GraphDataError(
@@ -117,16 +123,16 @@ class GraphBatch:
             key = torch.as_tensor(list(index), dtype=None if len(index) else torch.long)
         return self._map(lambda tensor: tensor[key], lambda tensor: tensor[key])
 
-    def narrowed(self, width: int) -> GraphBatch:
+    def narrowed(self, width: int) -> Self:
         """Keep the first `width` places for nodes; the others must be empty."""
         return self._map(lambda adj: adj[:, :width, :width], lambda values: values[:, :width])
 
-    def trimmed(self) -> GraphBatch:
+    def trimmed(self) -> Self:
         """Drop trailing columns in which no graph has a node."""
         occupied = self.node_mask.any(0).nonzero()
         return self.narrowed(int(occupied.max()) + 1 if len(occupied) else 0)
 
-    def padded(self, max_nodes: int) -> GraphBatch:
+    def padded(self, max_nodes: int) -> Self:
         """Pad every graph to `max_nodes` nodes.
 
         Raises:
@@ -144,7 +150,7 @@ class GraphBatch:
             lambda values: pad(values, (*(0, 0) * (values.ndim - 2), 0, extra)),
         )
 
-    def permuted(self, permutation: Tensor) -> GraphBatch:
+    def permuted(self, permutation: Tensor) -> Self:
         """Relabel nodes: new node i is old node `permutation[..., i]`.
 
         Args:
@@ -160,7 +166,7 @@ class GraphBatch:
 
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
-    ) -> GraphBatch:
+    ) -> Self:
         """Move to a device and/or change the floating type (masks and numbers keep theirs)."""
 
         def moved(values: Tensor) -> Tensor:

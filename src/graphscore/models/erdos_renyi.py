@@ -6,6 +6,7 @@ how many nodes and how many edges there are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
@@ -79,7 +80,8 @@ class ErdosRenyi(Model):
             logits = likelihood.prior(mask, NO_CONDITION, torch.float32)
             pairs = pair_mask(mask)
             mean = likelihood.mean(logits, pairs)
-            adj = likelihood.draw(mean, pairs, generator=run.random(index))
+            unseen = torch.full((len(mask),), math.inf, device=mask.device)
+            adj = likelihood.draw(mean, unseen, pairs, generator=run.random(index))
             made = GraphBatch(adj, mask).to("cpu").to_networkx()
             graphs |= dict(zip(chunk.tolist(), made))
         return [graphs[index] for index in range(len(request.sizes))]

@@ -17,15 +17,20 @@ from pydantic import Field
 from graphscore.diffusion.likelihood import Prior
 from graphscore.diffusion.noise import noise_like
 from graphscore.diffusion.posterior import Denoise
-from graphscore.diffusion.samplers.base import FiniteCheck, OnStep, SamplerSettings, SamplingResult
-from graphscore.diffusion.sigmas import SigmaLevels, SigmaRange, karras_sigmas
+from graphscore.diffusion.samplers.base import (
+    FiniteCheck,
+    OnStep,
+    RangeSamplerSettings,
+    SamplingResult,
+)
+from graphscore.diffusion.sigmas import SigmaRange
 from graphscore.graphs.state import GraphState
 
 SPACINGS = (3.0, 7.0)
 """Spacings of the noise levels that a search tries."""
 
 
-class AncestralSettings(SamplerSettings):
+class AncestralSettings(RangeSamplerSettings):
     """Length and noise of ancestral sampling.
 
     >>> AncestralSettings(steps=32).network_calls
@@ -35,11 +40,6 @@ class AncestralSettings(SamplerSettings):
     kind: Literal["ancestral"] = "ancestral"
     steps: int = Field(default=128, ge=1)
     """Noise levels from the largest to the smallest, one network call at each."""
-    sigma_max: float | None = Field(default=None, gt=0)
-    """Noise level to start from; the largest that the network was trained on if not given. Steps at
-    noise that hides everything are better spent at the levels where graphs take shape."""
-    rho: float = Field(default=7.0, gt=0)
-    """Spacing of the levels: 1 is even, larger values put more of them at small sigma."""
     noise: Literal["independent", "posterior"] = "independent"
     """Independent noise forgets the state before; posterior noise is drawn given that state and the
     entries drawn, which moves less at a time and in many steps samples exactly."""
@@ -49,13 +49,10 @@ class AncestralSettings(SamplerSettings):
         """One per step."""
         return self.steps
 
-    def total_steps(self, noise: SigmaLevels | SigmaRange) -> int:
-        return self.steps
-
     def variants(self, trained: SigmaRange | None) -> list[Self]:
         return [
             self.replaced(rho=rho, sigma_max=start)
-            for rho, start in product(SPACINGS, self.starts(self.sigma_max, trained))
+            for rho, start in product(SPACINGS, self.starts(trained))
         ]
 
 
@@ -72,7 +69,7 @@ def ancestral(
 ) -> SamplingResult:
     """Draw clean graphs under less and less noise, and return the last posterior mean.
 
-    At sigma with the state A~: draw A from the posterior means D(A~, sigma), then go to sigma' by
+    At sigma with the state A~: draw A from the posterior of mean D(A~, sigma), then go to sigma' by
 
     independent: A~' = A + sigma' z
     posterior:   A~' = A + r^2 (A~ - A) + sigma' sqrt(1 - r^2) z,  r = sigma' / sigma,
@@ -92,17 +89,16 @@ def ancestral(
         SamplingError: a posterior mean is not finite.
         SettingsError: the network was not trained on the noise to start from.
     """
-    sigmas = karras_sigmas(
-        sigma_range.starting_at(settings.sigma_max), settings.steps, settings.rho
-    )
+    sigmas = settings.sigmas(sigma_range)
     state = prior.sample(sigmas[0], generator=generator) if initial is None else initial
     check = FiniteCheck(settings.steps, state.edges.device)
     ones = torch.ones(len(state), dtype=state.edges.dtype, device=state.edges.device)
     for step, (sigma, lower) in enumerate(zip(sigmas, (*sigmas[1:], 0.0))):
-        denoised = denoise(state, ones * sigma)
+        levels = ones * sigma
+        denoised = denoise(state, levels)
         check.note(step, denoised)
         if lower:
-            drawn = prior.likelihood.draw(denoised, generator=generator)
+            drawn = prior.likelihood.draw(denoised, levels, generator=generator)
             noise = noise_like(state, generator=generator)
             kept = (lower / sigma) ** 2 if settings.noise == "posterior" else 0.0
             state = drawn + (state - drawn) * kept + noise * (lower * math.sqrt(1 - kept))

@@ -9,7 +9,7 @@ from typing import Self
 import torch
 from pydantic import Field
 
-from graphscore.diffusion.sigmas import SigmaLevels, SigmaRange
+from graphscore.diffusion.sigmas import SigmaLevels, SigmaRange, karras_sigmas
 from graphscore.errors import SamplingError
 from graphscore.graphs.state import GraphState
 from graphscore.settings import Settings
@@ -42,13 +42,35 @@ class SamplerSettings(Settings):
         """
         raise NotImplementedError
 
-    @staticmethod
-    def starts(given: float | None, trained: SigmaRange | None) -> list[float | None]:
-        """Return noise levels to start from that a search tries: the given one and `STARTS`."""
+
+class RangeSamplerSettings(SamplerSettings):
+    """Base class of the settings of samplers that step down through a range of noise levels."""
+
+    steps: int
+    """Noise levels from the largest to the smallest."""
+    sigma_max: float | None = Field(default=None, gt=0)
+    """Noise level to start from; the largest that the network was trained on if not given. Steps at
+    noise that hides everything are better spent at the levels where graphs take shape."""
+    rho: float = Field(default=7.0, gt=0)
+    """Spacing of the levels: 1 is even, larger values put more of them at small sigma."""
+
+    def total_steps(self, noise: SigmaLevels | SigmaRange) -> int:
+        return self.steps
+
+    def sigmas(self, trained: SigmaRange) -> tuple[float, ...]:
+        """Return the noise levels, largest first.
+
+        Raises:
+            SettingsError: the network was not trained on the noise to start from.
+        """
+        return karras_sigmas(trained.starting_at(self.sigma_max), self.steps, self.rho)
+
+    def starts(self, trained: SigmaRange | None) -> list[float | None]:
+        """Return noise levels to start from that a search tries: the present one and `STARTS`."""
         if trained is None:
-            return [given]
+            return [self.sigma_max]
         inside = [start for start in STARTS if trained.sigma_min < start < trained.sigma_max]
-        return list(dict.fromkeys([given, None, *inside]))
+        return list(dict.fromkeys([self.sigma_max, None, *inside]))
 
 
 @dataclass(frozen=True)

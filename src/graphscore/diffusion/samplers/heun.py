@@ -15,8 +15,13 @@ from pydantic import Field
 from graphscore.diffusion.likelihood import Prior
 from graphscore.diffusion.noise import noise_like
 from graphscore.diffusion.posterior import Denoise
-from graphscore.diffusion.samplers.base import FiniteCheck, OnStep, SamplerSettings, SamplingResult
-from graphscore.diffusion.sigmas import SigmaLevels, SigmaRange, karras_sigmas
+from graphscore.diffusion.samplers.base import (
+    FiniteCheck,
+    OnStep,
+    RangeSamplerSettings,
+    SamplingResult,
+)
+from graphscore.diffusion.sigmas import SigmaRange
 from graphscore.graphs.state import GraphState
 
 LARGEST_CHURN = math.sqrt(2) - 1
@@ -25,7 +30,7 @@ CHURNS = (0.0, 0.1, 0.4)
 """Fresh noise per step that a search tries."""
 
 
-class HeunSettings(SamplerSettings):
+class HeunSettings(RangeSamplerSettings):
     """Length and stochasticity of Heun's method.
 
     >>> HeunSettings(steps=32).network_calls
@@ -35,11 +40,6 @@ class HeunSettings(SamplerSettings):
     kind: Literal["heun"] = "heun"
     steps: int = Field(default=64, ge=1)
     """Noise levels from the largest to the smallest; each is left by one step of Heun's method."""
-    sigma_max: float | None = Field(default=None, gt=0)
-    """Noise level to start from; the largest that the network was trained on if not given. Steps at
-    noise that hides everything are better spent at the levels where graphs take shape."""
-    rho: float = Field(default=7.0, gt=0)
-    """Spacing of the levels: 1 is even, larger values put more of them at small sigma."""
     churn: float = Field(default=0.0, ge=0)
     """Fresh noise, S_churn of Karras et al.: before each step sigma is raised by the factor
     1 + churn / steps, at most by the square root of 2. With 0 the flow is deterministic."""
@@ -49,13 +49,10 @@ class HeunSettings(SamplerSettings):
         """Two per step, and one for the last."""
         return 2 * self.steps - 1
 
-    def total_steps(self, noise: SigmaLevels | SigmaRange) -> int:
-        return self.steps
-
     def variants(self, trained: SigmaRange | None) -> list[Self]:
         return [
             self.replaced(churn=share * self.steps, sigma_max=start)
-            for share, start in product(CHURNS, self.starts(self.sigma_max, trained))
+            for share, start in product(CHURNS, self.starts(trained))
         ]
 
 
@@ -89,9 +86,7 @@ def heun(
         SamplingError: a state is not finite.
         SettingsError: the network was not trained on the noise to start from.
     """
-    sigmas = karras_sigmas(
-        sigma_range.starting_at(settings.sigma_max), settings.steps, settings.rho
-    )
+    sigmas = settings.sigmas(sigma_range)
     state = prior.sample(sigmas[0], generator=generator) if initial is None else initial
     check = FiniteCheck(settings.steps, state.edges.device)
     ones = torch.ones(len(state), dtype=state.edges.dtype, device=state.edges.device)

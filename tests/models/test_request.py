@@ -1,4 +1,4 @@
-"""What new graphs are to be like: as asked for, else as in training graphs."""
+"""Requests: new graphs as asked for, else as in training graphs."""
 
 from __future__ import annotations
 
@@ -7,29 +7,39 @@ import pytest
 import torch
 
 from graphscore.errors import SettingsError
-from graphscore.sampling import CommunityDistribution, SizeDistribution, wanted_graphs
+from graphscore.graphs import NO_CONDITION
+from graphscore.models.communities import CommunityDistribution
+from graphscore.models.request import resolve_request
+from graphscore.models.sizes import SizeDistribution
 from graphscore.seeding import torch_generator
 
 SIZES = SizeDistribution({5: 1, 8: 1})
 COMMUNITIES = CommunityDistribution({(3, 2): 1, (4, 1): 1, (5, 3): 1})
 
 
-def wanted(number, sizes=None, communities=None, known=COMMUNITIES, seed=0):
+def request(number, sizes=None, communities=None, known=COMMUNITIES, seed=0):
     def random(name):
         return torch_generator(seed, name)
 
-    return wanted_graphs(number, sizes, communities, SIZES, known, random=random)
+    return resolve_request(number, sizes, communities, SIZES, known, random=random)
 
 
 def test_what_is_not_asked_for_is_drawn():
-    found = wanted(50)
+    found = request(50)
     assert [sum(sizes) for sizes in found.communities] == found.sizes.tolist()
     assert set(found.communities) == set(COMMUNITIES.counts)
-    again, other = wanted(50), wanted(50, seed=1)
+    again, other = request(50), request(50, seed=1)
     assert again.communities == found.communities != other.communities
     # Communities by the seed too, and not sizes alone.
-    assert wanted(50, sizes=[5] * 50).communities != wanted(50, [5] * 50, seed=1).communities
-    assert wanted(3, known=None).communities is None
+    assert request(50, sizes=[5] * 50).communities != request(50, [5] * 50, seed=1).communities
+    assert request(3, known=None).communities is None
+
+
+def test_the_condition_is_that_of_the_chosen_graphs():
+    found = request(3, communities=[(1, 2), (2, 2), (4,)])
+    condition = found.condition(torch.tensor([2, 0]), 5)
+    assert condition.communities.tolist() == [[0] * 5, [0, 1, 1, 0, 0]]
+    assert request(3, known=None).condition(torch.tensor([0]), 5) is NO_CONDITION
 
 
 @pytest.mark.parametrize(
@@ -43,13 +53,13 @@ def test_what_is_not_asked_for_is_drawn():
     ids=["lists", "arrays", "iterators", "generator"],
 )
 def test_communities_can_be_given_in_many_ways(given):
-    found = wanted(2, communities=given)
+    found = request(2, communities=given)
     assert found.communities == [(3, 4), (5,)]
     assert found.sizes.tolist() == [7, 5]
 
 
 def test_large_sizes_of_small_types_add_up():
-    assert wanted(1, communities=[np.array([200, 100], dtype=np.uint8)]).sizes.tolist() == [300]
+    assert request(1, communities=[np.array([200, 100], dtype=np.uint8)]).sizes.tolist() == [300]
 
 
 @pytest.mark.parametrize(
@@ -77,15 +87,15 @@ def test_large_sizes_of_small_types_add_up():
 )
 def test_communities_that_make_no_sense(wrong):
     with pytest.raises(SettingsError, match=r"those of 2 graphs, each as whole numbers"):
-        wanted(2, communities=wrong)
+        request(2, communities=wrong)
 
 
 def test_messages_show_the_first_that_is_wrong_and_not_all_of_it():
     given = [(3, 4)] * 50 + [(3, 0)]
     with pytest.raises(SettingsError, match=r"such as \[\(20, 25\), .*got \(3, 0\)\.$"):
-        wanted(51, communities=given)
+        request(51, communities=given)
     with pytest.raises(SettingsError) as refused:
-        wanted(1000, sizes=[0] * 1000)
+        request(1000, sizes=[0] * 1000)
     assert len(str(refused.value)) < 150
 
 
@@ -93,7 +103,7 @@ def test_messages_show_the_first_that_is_wrong_and_not_all_of_it():
 def test_more_nodes_than_any_memory_holds(nodes):
     for how in ({"sizes": [nodes]}, {"communities": [(nodes, 4)]}):
         with pytest.raises(SettingsError, match=r"more than 100000 has too many pairs"):
-            wanted(1, **how)
+            request(1, **how)
 
 
 @pytest.mark.parametrize(
@@ -112,13 +122,13 @@ def test_more_nodes_than_any_memory_holds(nodes):
 )
 def test_sizes_that_make_no_sense(wrong):
     with pytest.raises(SettingsError, match=r"2 numbers of nodes, whole and at least 1"):
-        wanted(2, sizes=wrong)
+        request(2, sizes=wrong)
 
 
 def test_requests_that_contradict_themselves_or_the_model():
     with pytest.raises(SettingsError, match="leave out sizes"):
-        wanted(1, sizes=[5], communities=[(3, 2)])
-    with pytest.raises(SettingsError, match=r"not told communities.*--communities"):
-        wanted(1, communities=[(3, 2)], known=None)
+        request(1, sizes=[5], communities=[(3, 2)])
+    with pytest.raises(SettingsError, match=r"not conditioned on communities.*--communities"):
+        request(1, communities=[(3, 2)], known=None)
     with pytest.raises(SettingsError, match="at least 1"):
-        wanted(0)
+        request(0)

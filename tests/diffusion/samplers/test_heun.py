@@ -8,11 +8,10 @@ from itertools import pairwise
 import pytest
 import torch
 
+from graphscore.diffusion import SigmaRange
+from graphscore.diffusion.samplers import HeunSettings, heun
+from graphscore.diffusion.samplers.heun import raised
 from graphscore.errors import SettingsError
-from graphscore.graphs import pair_mask
-from graphscore.noise import SigmaRange
-from graphscore.sampling import HeunSettings, heun, noisy_start, quantise
-from graphscore.sampling.heun import raised_sigma
 
 MEAN, SPREAD = 0.7, 0.5
 RANGE = SigmaRange(sigma_min=0.1, sigma_max=3.0)
@@ -22,59 +21,62 @@ def generator(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-def gaussian(adj, node_mask, sigma):
+def gaussian(noisy, sigma):
     """Posterior mean of independent pairs N(MEAN, SPREAD^2)."""
     square = sigma.view(-1, 1, 1) ** 2
-    mean = (SPREAD**2 * adj + square * MEAN) / (SPREAD**2 + square)
-    return mean * pair_mask(node_mask)
+
+    def mean(edges, mask):
+        return (SPREAD**2 * edges + square * MEAN) / (SPREAD**2 + square) * mask
+
+    return noisy.map(mean, noisy.masks)
 
 
-def flow_error(steps, **changes):
+def flow_error(prior, steps, **changes):
     """Largest error of the state at the smallest sigma, where the flow's value is known."""
-    mask = torch.ones(3, 6, dtype=torch.bool)
-    initial = noisy_start(mask, 3.0, MEAN, generator=generator(), dtype=torch.float64)
+    initial = prior.sample(3.0, generator=generator())
     states = []
     result = heun(
         gaussian,
-        mask,
+        prior,
         RANGE,
         HeunSettings(steps=steps, **changes),
         generator=generator(1),
         initial=initial,
-        on_step=lambda _, adj: states.append(adj),
+        on_step=lambda _, state: states.append(state),
     )
     shrink = math.sqrt((SPREAD**2 + 0.1**2) / (SPREAD**2 + 3.0**2))
-    exact = (MEAN + shrink * (initial - MEAN)) * pair_mask(mask)
+    exact = (MEAN + shrink * (initial.edges - MEAN)) * initial.pair_mask
     # The last step leaves the smallest sigma for the posterior mean, the one before reaches it.
     levels = torch.full((3,), 0.1, dtype=torch.float64)
-    torch.testing.assert_close(result.adj, gaussian(states[-2], mask, levels))
-    assert torch.equal(result.adj, states[-1])
-    return (states[-2] - exact).abs().max().item()
+    torch.testing.assert_close(result.state.edges, gaussian(states[-2], levels).edges)
+    assert torch.equal(result.state.edges, states[-1].edges)
+    return (states[-2].edges - exact).abs().max().item()
+
+
+@pytest.fixture
+def prior(prior_of):
+    return prior_of(torch.ones(3, 6, dtype=torch.bool), MEAN)
 
 
 @pytest.mark.parametrize("rho", [1.0, 3.0, 7.0])
-def test_the_error_falls_with_the_square_of_the_steps(rho):
+def test_the_error_falls_with_the_square_of_the_steps(prior, rho):
     """A Gaussian stays one along the flow: distances from the mean shrink with its width."""
-    errors = [flow_error(steps, rho=rho) for steps in (32, 64, 128)]
+    errors = [flow_error(prior, steps, rho=rho) for steps in (32, 64, 128)]
     assert errors[-1] < 2e-3
     for coarse, fine in pairwise(errors):
         assert 3 < coarse / fine < 5.5
 
 
-def test_moments_with_fresh_noise():
+def test_moments_with_fresh_noise(prior_of):
     """With churn the end still has the target's mean and variance, to 5 standard errors."""
-    mask = torch.ones(100, 20, dtype=torch.bool)
-    settings = HeunSettings(steps=60, churn=15, rho=3)
     states = []
     heun(
         gaussian,
-        mask,
+        prior_of(torch.ones(100, 20, dtype=torch.bool), MEAN),
         RANGE,
-        settings,
+        HeunSettings(steps=60, churn=15, rho=3),
         generator=generator(),
-        prior_mean=MEAN,
-        dtype=torch.float64,
-        on_step=lambda _, adj: states.append(adj),
+        on_step=lambda _, state: states.append(state.edges),
     )
     rows, columns = torch.triu_indices(20, 20, offset=1)
     values, count = states[-2][:, rows, columns].flatten(), 100 * 190
@@ -83,51 +85,43 @@ def test_moments_with_fresh_noise():
     assert abs(values.var() / variance - 1) < 5 * (2 / count) ** 0.5 + 0.01
 
 
-def test_fresh_noise_makes_the_end_independent_of_the_start():
+def test_fresh_noise_makes_the_end_independent_of_the_start(prior):
     """Without churn equal starts end alike; with it they do not."""
-    mask = torch.ones(1, 5, dtype=torch.bool)
-    initial = noisy_start(mask, 3.0, MEAN, generator=generator())
+    initial = prior.sample(3.0, generator=generator())
 
     def end(seed, churn):
-        settings = HeunSettings(steps=20, churn=churn)
-        return heun(gaussian, mask, RANGE, settings, generator=generator(seed), initial=initial).adj
+        settings, source = HeunSettings(steps=20, churn=churn), generator(seed)
+        return heun(gaussian, prior, RANGE, settings, generator=source, initial=initial).state.edges
 
     assert torch.equal(end(0, 0), end(1, 0))
     assert (end(0, 5) - end(1, 5)).abs().max() > 0.1
 
 
 @pytest.mark.parametrize("churn", [0, 10])
-def test_probabilities_of_dependent_edges(three_nodes, churn):
+def test_probabilities_of_dependent_edges(three_nodes, prior_of, churn):
     """Graphs on 3 nodes come with their probabilities, to 5 standard errors and 1 percent."""
-    mask = torch.ones(5000, 3, dtype=torch.bool)
-    result = heun(
-        three_nodes.denoise,
-        mask,
-        SigmaRange(),
-        HeunSettings(steps=32, churn=churn),
-        generator=generator(),
-        prior_mean=three_nodes.density,
-        dtype=torch.float64,
-    )
-    found = three_nodes.frequencies(quantise(result.adj, mask))
+    prior = prior_of(torch.ones(5000, 3, dtype=torch.bool), three_nodes.density)
+    settings = HeunSettings(steps=32, churn=churn)
+    result = heun(three_nodes.denoise, prior, SigmaRange(), settings, generator=generator())
+    found = three_nodes.frequencies(prior.likelihood.decode(result.state, 0.5).edges)
     expected = three_nodes.probabilities
-    error = (expected * (1 - expected) / len(mask)).sqrt()
+    error = (expected * (1 - expected) / 5000).sqrt()
     assert ((found - expected).abs() < 5 * error + 0.01).all()
 
 
-def test_no_fresh_noise_before_the_answer():
+def test_no_fresh_noise_before_the_answer(prior):
     """With churn too the last step is the posterior mean of the state at the smallest sigma."""
-    flow_error(10, churn=100)
+    flow_error(prior, 10, churn=100)
 
 
 def test_noise_is_raised_by_the_churn_within_its_bounds():
     """By churn / steps, at most to twice the variance, never above the range."""
     settings = HeunSettings(steps=10, churn=2)
-    assert raised_sigma(1.0, RANGE, settings) == pytest.approx(1.2)
-    assert raised_sigma(1.0, RANGE, settings.replaced(churn=1000)) == pytest.approx(math.sqrt(2))
-    assert raised_sigma(2.9, RANGE, settings) == 3.0
-    assert raised_sigma(3.0, RANGE, settings) == 3.0
-    assert raised_sigma(1.0, RANGE, HeunSettings()) == 1.0
+    assert raised(1.0, RANGE, settings) == pytest.approx(1.2)
+    assert raised(1.0, RANGE, settings.replaced(churn=1000)) == pytest.approx(math.sqrt(2))
+    assert raised(2.9, RANGE, settings) == 3.0
+    assert raised(3.0, RANGE, settings) == 3.0
+    assert raised(1.0, RANGE, HeunSettings()) == 1.0
 
 
 @pytest.mark.parametrize(

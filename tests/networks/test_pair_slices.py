@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from graphscore.networks.pair_order import matrix_of_pairs, one_of_each_pair
+from graphscore.networks.pair_slices import matrix_of_pairs, one_of_each_pair
 
 
 def symmetric(batch, nodes):

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from graphscore.graphs import GraphBatch, node_mask_of_sizes, pair_mask
+from graphscore.diffusion import log_density_difference, symmetric_noise
+from graphscore.graphs import GraphBatch, GraphState, node_mask_of_sizes, pair_mask
 from graphscore.networks import EDPGNN, EDPGNNSettings
-from graphscore.noise import symmetric_noise
-from graphscore.sampling import log_density_difference
 
 
 def generator(seed=0):
@@ -29,23 +28,24 @@ def test_exact_on_gaussian_targets(batch, mean, points):
     sigma = torch.tensor([0.1, 0.7, 1.5], dtype=torch.float64)
     variance = 0.3 + sigma**2
 
-    def score(adj, node_mask, sigma):
-        return (mean - adj) / (0.3 + sigma.view(-1, 1, 1) ** 2) * pair_mask(node_mask)
+    def score(noisy, sigma):
+        variance = 0.3 + sigma.view(-1, 1, 1) ** 2
+        return noisy.map(lambda edges, mask: (mean - edges) / variance * mask, noisy.masks)
 
     pairs = batch.pair_mask.triu()
     expected = ((mean**2 - (batch.adj - mean) ** 2) * pairs).sum((1, 2)) / (2 * variance)
-    result = log_density_difference(score, batch.adj, batch.node_mask, sigma, points=points)
+    result = log_density_difference(score, batch.state, sigma, points=points)
     torch.testing.assert_close(result, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_exact_up_to_the_promised_degree(batch):
     """With n points scores that are polynomials of degree 2n - 1 are integrated exactly."""
 
-    def score(adj, node_mask, sigma):
-        return adj**5
+    def score(noisy, sigma):
+        return noisy.map(lambda entries: entries**5)
 
     expected = (batch.adj**6 / 6).sum((1, 2)) / 2
-    args = score, batch.adj, batch.node_mask, torch.ones(3)
+    args = score, batch.state, torch.ones(3)
     result = log_density_difference(*args, points=3)
     torch.testing.assert_close(result, expected, rtol=1e-12, atol=1e-12)
     too_few = log_density_difference(*args, points=2)
@@ -63,7 +63,7 @@ def test_invariant_under_permutation(batch, settings):
     sigma = torch.tensor([0.1, 1.0, 0.4], dtype=torch.float64)
 
     def density(graphs):
-        return log_density_difference(network, graphs.adj, graphs.node_mask, sigma, points=8)
+        return log_density_difference(network, graphs.state, sigma, points=8)
 
     expected = density(batch)
     assert expected.isfinite().all()
@@ -76,8 +76,19 @@ def test_invariant_under_permutation(batch, settings):
 
 def test_no_edges_no_difference(batch):
     """The density at zero is the reference."""
-    zeros = torch.zeros_like(batch.adj)
+    zeros = batch.state * 0.0
     result = log_density_difference(
-        lambda adj, mask, sigma: adj - 3, zeros, batch.node_mask, torch.ones(3)
+        lambda noisy, sigma: noisy.map(lambda entries: entries - 3), zeros, torch.ones(3)
     )
     assert result.tolist() == [0, 0, 0]
+
+
+def test_entries_of_nodes_count_once_each_and_channels_of_edges_by_pair():
+    """A standard Gaussian: -1/2 of the sum of squares over pairs i < j, channels and nodes."""
+    mask = node_mask_of_sizes(torch.tensor([4, 2]))
+    channels = [symmetric_noise(mask, generator=generator(c), dtype=torch.float64) for c in (1, 2)]
+    nodes = torch.randn(2, 4, 3, generator=generator(3), dtype=torch.float64) * mask.unsqueeze(2)
+    state = GraphState(torch.stack(channels, dim=3), mask, nodes)
+    result = log_density_difference(lambda noisy, sigma: noisy * -1.0, state, torch.ones(2))
+    pairs = sum(channel.triu().square().sum((1, 2)) for channel in channels)
+    torch.testing.assert_close(result, -(pairs + nodes.square().sum((1, 2))) / 2)

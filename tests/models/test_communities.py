@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphscore.errors import GraphDataError
-from graphscore.sampling import CommunityDistribution, numbers_of
-from graphscore.sampling.communities import scaled
+from graphscore.models.communities import CommunityDistribution, community_tensor, scaled
 
 
 def draw(known, sizes, seed=0):
@@ -65,4 +64,6 @@ def test_plain_values_say_it_all():
 
 
 def test_numbers_are_those_of_nodes_that_stand_together():
-    assert numbers_of([(1, 2), (4,)], 5).squeeze(2).tolist() == [[0, 1, 1, 0, 0], [0] * 5]
+    numbers = community_tensor([(1, 2), (4,)], 5)
+    assert numbers.dtype == torch.int64
+    assert numbers.tolist() == [[0, 1, 1, 0, 0], [0] * 5]

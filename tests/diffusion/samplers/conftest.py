@@ -9,6 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from graphscore.graphs import GraphState
+
 ROWS, COLUMNS = torch.triu_indices(3, 3, offset=1)
 
 
@@ -26,8 +28,9 @@ class ThreeNodes:
     def density(self) -> float:
         return float(self.probabilities @ torch.arange(4.0).double()) / 3
 
-    def denoise(self, adj: Tensor, node_mask: Tensor, sigma: Tensor) -> Tensor:
+    def denoise(self, noisy: GraphState, sigma: Tensor) -> GraphState:
         """E[A | A~] by Bayes' rule over all 8 graphs."""
+        adj = noisy.edges
         graphs = torch.tensor(list(itertools.product([0.0, 1.0], repeat=3))).double()
         edges = graphs.sum(1).long()
         prior = self.probabilities[edges] / edges.bincount()[edges]
@@ -36,7 +39,7 @@ class ThreeNodes:
         posterior = (prior.log() + nearness / sigma.view(-1, 1) ** 2).softmax(1)
         result = torch.zeros_like(adj)
         result[:, ROWS, COLUMNS] = posterior @ graphs
-        return result + result.mT
+        return GraphState(result + result.mT, noisy.node_mask)
 
     def frequencies(self, adj: Tensor) -> Tensor:
         """Share (4,) of the graphs that have 0 to 3 edges."""

@@ -1,4 +1,4 @@
-"""Ranges of sigma: drawn evenly in log sigma, walked down on a ladder of any length."""
+"""Noise levels: fixed ones, ranges drawn evenly in log sigma, schedules through a range."""
 
 from __future__ import annotations
 
@@ -7,10 +7,32 @@ import math
 import pytest
 import torch
 
+from graphscore.diffusion import SigmaLevels, SigmaRange
+from graphscore.diffusion.sigmas import draw_sigmas, karras_sigmas
 from graphscore.errors import SettingsError
-from graphscore.noise import SigmaRange, draw_sigmas, falling_sigmas
 
 RANGE = SigmaRange(sigma_min=0.1, sigma_max=10.0)
+
+
+@pytest.mark.parametrize(
+    ("sigmas", "message"),
+    [
+        ((), "at least one standard deviation"),
+        ((1.0, 0.0), "all above 0"),
+        ((1.0, -0.5), "all above 0"),
+        ((0.1, 0.2), "fall strictly"),
+        ((1.0, 0.5, 0.5), "fall strictly"),
+        ((1.0, float("nan")), "finite"),
+        ((float("inf"), 1.0), "finite"),
+        (("wide", 1.0), "number"),
+        (1.0, "tuple"),
+    ],
+)
+def test_bad_levels_are_refused(sigmas, message):
+    """The error names the setting and says what is wrong."""
+    with pytest.raises(SettingsError, match=message) as caught:
+        SigmaLevels(sigmas=sigmas)
+    assert "sigmas" in str(caught.value)
 
 
 def generator(seed=0):
@@ -22,19 +44,19 @@ def position(sigma):
     return (sigma.log() - math.log(0.1)) / math.log(100)
 
 
-def test_one_draw_in_each_part():
+def test_one_draw_in_each_bin():
     """Of 10 draws one lies in each tenth of the range, in an order that differs."""
     orders = []
     for seed in range(20):
         sigma = draw_sigmas(RANGE, 10, generator=generator(seed), dtype=torch.float64)
-        part = (position(sigma) * 10).long()
-        assert part.sort().values.tolist() == list(range(10))
-        orders.append(tuple(part.tolist()))
+        bins = (position(sigma) * 10).long()
+        assert bins.sort().values.tolist() == list(range(10))
+        orders.append(tuple(bins.tolist()))
     assert len(set(orders)) == 20
 
 
 def test_every_draw_is_uniform_in_log_sigma():
-    """The first of a batch, and where it lies in its part: moments to 5 standard errors."""
+    """The first of a batch, and where it lies in its bin: moments to 5 standard errors."""
     source = generator()
     draws = [draw_sigmas(RANGE, 3, generator=source, dtype=torch.float64) for _ in range(4000)]
     first = position(torch.stack(draws)[:, 0])
@@ -57,9 +79,9 @@ def test_draws_are_reproducible_and_only_from_the_generator(dtype):
 
 @pytest.mark.parametrize("rho", [1.0, 3.0, 7.0])
 @pytest.mark.parametrize("steps", [2, 3, 50])
-def test_ladders_fall_evenly_in_the_root(steps, rho):
+def test_schedules_fall_evenly_in_the_root(steps, rho):
     """From the largest to the smallest exactly, by equal steps of sigma^(1/rho)."""
-    sigmas = falling_sigmas(RANGE, steps, rho)
+    sigmas = karras_sigmas(RANGE, steps, rho)
     assert len(sigmas) == steps
     assert (sigmas[0], sigmas[-1]) == (10.0, 0.1)
     roots = torch.tensor(sigmas, dtype=torch.float64) ** (1 / rho)
@@ -68,8 +90,8 @@ def test_ladders_fall_evenly_in_the_root(steps, rho):
     torch.testing.assert_close(steps_down, steps_down.mean().expand_as(steps_down))
 
 
-def test_a_ladder_of_one_level_is_the_largest():
-    assert falling_sigmas(RANGE, 1, 7.0) == (10.0,)
+def test_a_schedule_of_one_level_is_the_largest():
+    assert karras_sigmas(RANGE, 1, 7.0) == (10.0,)
 
 
 @pytest.mark.parametrize(

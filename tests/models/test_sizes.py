@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from graphscore.errors import GraphDataError
-from graphscore.sampling import SizeDistribution
+from graphscore.models.sizes import SizeDistribution, chunks_of_similar_size
 
 
 def generator(seed=0):
@@ -17,7 +17,7 @@ def test_frequencies():
     """Sizes are drawn as often as they occurred, to 5 standard errors, and no others."""
     sizes = SizeDistribution.of([4, 10, 4, 4, 7, 10, 4, 4, 4, 4])
     assert sizes.counts == {4: 7, 7: 1, 10: 2}
-    assert sizes.max_nodes == 10
+    assert sizes.range == (4, 10)
     drawn = sizes.draw(20_000, generator=generator())
     assert drawn.dtype == torch.int64
     assert set(drawn.tolist()) == {4, 7, 10}
@@ -46,3 +46,10 @@ def test_counts_do_not_depend_on_the_order_of_graphs():
 def test_no_graphs_is_an_error():
     with pytest.raises(GraphDataError, match="at least one"):
         SizeDistribution.of([])
+
+
+def test_chunks_hold_every_graph_once_and_as_many_pairs_as_fit():
+    sizes = torch.tensor([9, 3, 5, 3, 12, 5])
+    chunks = chunks_of_similar_size(sizes, 80)
+    assert sorted(torch.cat(chunks).tolist()) == list(range(6))
+    assert [sizes[chunk].tolist() for chunk in chunks] == [[3, 3, 5], [5], [9], [12]]

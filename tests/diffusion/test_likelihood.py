@@ -1,0 +1,152 @@
+"""Bernoulli edges: their density from training graphs, their prior by size and community."""
+
+from __future__ import annotations
+
+import networkx as nx
+import pytest
+import torch
+
+from graphscore.diffusion import BernoulliEdges, EdgeDensity, GraphLikelihood, Prior, noise_like
+from graphscore.errors import GraphDataError, SettingsError
+from graphscore.graphs import NO_CONDITION, Condition, GraphBatch, node_mask_of_sizes, pair_mask
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def test_the_density_counts_pairs_of_existing_nodes():
+    """Padding and diagonal count for nothing; half an edge more, half a missing one more."""
+    mask = node_mask_of_sizes(torch.tensor([4, 4, 1]))
+    adj = torch.zeros(3, 4, 4)
+    adj[0, 0, 1] = adj[0, 1, 0] = adj[1, 0, 1] = adj[1, 1, 0] = 1
+    assert EdgeDensity.of(GraphBatch(adj, mask)).at(4) == pytest.approx(2.5 / 13)
+    full = GraphBatch(pair_mask(mask).float(), mask)
+    assert EdgeDensity.of(full).at(4) == pytest.approx(12.5 / 13)
+    assert EdgeDensity.of(full[[2]]).at(1) == 0.5
+
+
+def test_the_density_follows_the_size():
+    """Trees have n - 1 edges, so a density of 2 / n; all edges together are met exactly."""
+    trees = [nx.path_graph(nodes) for nodes in (20, 30, 40, 60)]
+    density = EdgeDensity.of(GraphBatch.from_networkx(10 * trees))
+    for tree in trees:
+        assert density.at(len(tree)) == pytest.approx(2 / len(tree), rel=0.02)
+    expected = sum(density.at(n) * n * (n - 1) / 2 for n in (20, 30, 40, 60))
+    assert expected == pytest.approx(146, rel=1e-3)
+
+
+def test_a_few_graphs_of_nearly_the_same_size_say_little_about_others():
+    graphs = [nx.gnp_random_graph(18 + i % 3, 0.3, seed=i) for i in range(8)]
+    density = EdgeDensity.of(GraphBatch.from_networkx(graphs))
+    assert abs(density.slope) < 1
+    two = [nx.gnp_random_graph(19, 0.3, seed=1), nx.gnp_random_graph(20, 0.2, seed=2)]
+    density = EdgeDensity.of(GraphBatch.from_networkx(two))
+    assert 0.15 < density.at(40) < density.at(10) < 0.4
+
+
+def test_sizes_that_decide_everything_leave_a_finite_density():
+    graphs = [nx.complete_graph(3), nx.empty_graph(6)]
+    density = EdgeDensity.of(GraphBatch.from_networkx(graphs))
+    assert 0 < density.at(6) < density.at(3) < 1
+
+
+@pytest.mark.parametrize("density", [0.0, 1.0, -0.1, 1.5, float("nan")])
+def test_a_density_that_decides_everything_is_refused(density):
+    with pytest.raises(SettingsError, match="EdgeDensity"):
+        EdgeDensity.constant(density)
+
+
+def test_the_prior_of_edges_is_the_density_of_the_training_graphs():
+    """The expected number of edges is that of the training graphs, of every size together."""
+    trees = [nx.path_graph(nodes) for nodes in (20, 30, 40, 60)]
+    batch = GraphBatch.from_networkx(10 * trees, dtype=torch.float64)
+    likelihood = GraphLikelihood(BernoulliEdges.of(batch))
+    mean = likelihood.prior_of(batch.node_mask, NO_CONDITION, torch.float64).mean
+    assert mean.edges.dtype == torch.float64
+    assert mean.edges.sum().item() == pytest.approx(batch.adj.sum().item(), rel=1e-3)
+
+
+def test_the_prior_is_that_of_each_size():
+    mask = node_mask_of_sizes(torch.tensor([5, 1, 0]))
+    density = EdgeDensity(1.0, -2.0)
+    prior = BernoulliEdges(density).prior(mask, NO_CONDITION, torch.float32)
+    expected = torch.tensor([density.at(5), density.at(1), density.at(1)]).view(3, 1, 1)
+    torch.testing.assert_close(prior.sigmoid(), expected)
+
+
+def test_densities_are_those_within_and_between_communities():
+    """Two triangles with one edge between them: 6 of 6 pairs, and 1 of 9."""
+    adj = torch.zeros(1, 7, 7)
+    for i, j in [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5), (2, 3)]:
+        adj[0, i, j] = adj[0, j, i] = 1
+    mask = node_mask_of_sizes(torch.tensor([6]), 7)
+    numbers = torch.tensor([[0, 0, 0, 1, 1, 1, 0]])
+    likelihood = BernoulliEdges.of(GraphBatch(adj, mask, communities=numbers))
+    assert likelihood.within.at(6) == pytest.approx(6.5 / 7)
+    assert likelihood.density.at(6) == pytest.approx(1.5 / 10)
+    prior = likelihood.prior(mask, Condition(communities=numbers), torch.float32).sigmoid()
+    assert prior[0, 0, 2].item() == pytest.approx(6.5 / 7)
+    assert prior[0, 0, 3].item() == pytest.approx(1.5 / 10)
+    with pytest.raises(GraphDataError, match="community of every node"):
+        likelihood.prior(mask, NO_CONDITION, torch.float32)
+
+
+@pytest.mark.parametrize("numbers", [[0, 0, 0], [0, 1, 2]], ids=["one", "as many as nodes"])
+def test_both_densities_are_the_same_where_one_of_them_has_no_pairs(numbers):
+    adj = torch.zeros(1, 3, 3)
+    adj[0, 0, 1] = adj[0, 1, 0] = 1
+    mask = torch.ones(1, 3, dtype=torch.bool)
+    likelihood = BernoulliEdges.of(GraphBatch(adj, mask, communities=torch.tensor([numbers])))
+    assert likelihood.density == likelihood.within
+    assert likelihood.density.at(3) == pytest.approx(1.5 / 4)
+
+
+def test_prior_samples_are_the_mean_under_noise():
+    """The noise of sigma on the probability of each pair, on existing pairs only."""
+    mask = node_mask_of_sizes(torch.tensor([5, 3]))
+    condition = Condition(communities=torch.tensor([[0, 0, 1, 1, 2]] * 2))
+    densities = EdgeDensity.constant(0.2), EdgeDensity.constant(0.7)
+    likelihood = GraphLikelihood(BernoulliEdges(*densities))
+    prior = likelihood.prior_of(mask, condition, torch.float64)
+    assert isinstance(prior, Prior)
+    start = prior.sample(4.0, generator=generator())
+    noise = noise_like(prior.mean, generator=generator()).edges
+    within = condition.same_community()
+    mean = torch.where(within, 0.7, 0.2).double()
+    torch.testing.assert_close(start.edges, (mean + 4 * noise) * pair_mask(mask))
+    assert torch.equal(start.edges, start.edges.mT)
+
+
+def test_edges_are_drawn_once_per_pair():
+    """Symmetric, binary, only where there are pairs, with the probability asked for."""
+    mask = pair_mask(node_mask_of_sizes(torch.tensor([6, 4]).repeat(3000)))
+    likelihood = BernoulliEdges(EdgeDensity.constant(0.5))
+    sigma = torch.ones(6000)
+    drawn = likelihood.draw(torch.full((6000, 6, 6), 0.2), sigma, mask, generator=generator())
+    assert torch.equal(drawn, drawn.mT)
+    assert not drawn[~mask].any()
+    values = drawn[mask]
+    assert set(values.unique().tolist()) == {0.0, 1.0}
+    assert abs(values.mean() - 0.2) < 5 * (0.16 / (len(values) / 2)) ** 0.5
+    # The posterior mean of a score network may lie outside; then edges are certain.
+    for value, edge in ((1.3, True), (-0.2, False)):
+        drawn = likelihood.draw(torch.full((6000, 6, 6), value), sigma, mask, generator=generator())
+        assert torch.equal(drawn == 1, mask & edge)
+
+
+def test_decoding_is_the_strict_threshold_on_existing_pairs():
+    """Equation 4: above the threshold, not at it; never on the diagonal or on padding."""
+    values = torch.tensor([0.5, 0.5000001, 0.4999999, -2.0, 7.0, 1.0])
+    adj = torch.full((1, 5, 5), 9.0)
+    rows, columns = torch.triu_indices(4, 4, offset=1)
+    adj[0, rows, columns] = adj[0, columns, rows] = values
+    node_mask = torch.tensor([[True, True, True, True, False]])
+    mask = pair_mask(node_mask)
+    decode = BernoulliEdges(EdgeDensity.constant(0.5)).decode
+    result = decode(adj, mask, 0.5)
+    assert result[0, rows, columns].tolist() == [0, 1, 0, 0, 1, 1]
+    assert torch.equal(result, result.mT)
+    assert not result[~mask].any()
+    assert decode(adj, mask, 0.9)[0, rows, columns].tolist() == [0, 0, 0, 0, 1, 1]
+    assert [len(graph) for graph in GraphBatch(result, node_mask).to_networkx()] == [4]
