@@ -11,17 +11,19 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import load_file
+from safetensors.torch import load
 from torch import Tensor
 
 from graphscore.artifacts.card import CARD, README, ModelCard
 from graphscore.artifacts.checkpoint import DOCUMENT, read_document, write_checkpoint
 from graphscore.artifacts.document import MadeWith, ModelDocument, TrainingGraphs
 from graphscore.artifacts.export import make_card
-from graphscore.errors import CheckpointError
+from graphscore.atomic import check_folder_target
+from graphscore.errors import CheckpointError, GraphscoreError
 from graphscore.models import stored_settings
 
 AVERAGE = "average."
@@ -29,15 +31,19 @@ AVERAGE = "average."
 
 def read_v1(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Read and verify a checkpoint of version 1."""
-    body = json.loads((folder / DOCUMENT).read_text(encoding="utf-8"))
-    digest = body.pop("digest", None)
+    try:
+        body = json.loads((folder / DOCUMENT).read_text(encoding="utf-8"))
+        digest = body.pop("digest", None)
+    except (OSError, ValueError, AttributeError) as error:
+        raise CheckpointError(f"{folder}: no checkpoint here ({error}).") from None
     expected = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
     if body.get("version") != 1 or digest != expected:
         raise CheckpointError(f"{folder}: not an intact checkpoint of version 1.")
     file = folder / body["tensors"]["file"]
-    if hashlib.sha256(file.read_bytes()).hexdigest() != body["tensors"]["sha256"]:
-        raise CheckpointError(f"{file}: its content was changed after it was written.")
-    return body, load_file(file)
+    payload = file.read_bytes() if file.is_file() else b""
+    if hashlib.sha256(payload).hexdigest() != body["tensors"]["sha256"]:
+        raise CheckpointError(f"{file}: missing, or changed after it was written.")
+    return body, load(payload)
 
 
 def convert_network(old: dict[str, Any]) -> dict[str, Any]:
@@ -78,21 +84,20 @@ def convert_settings(old: dict[str, Any]) -> dict[str, Any]:
 
 
 def convert_names(tensors: dict[str, Tensor], settings: dict[str, Any]) -> dict[str, Tensor]:
-    """Return averaged weights under their new names, without the prior."""
-    guided = settings.get("guide") is not None
+    """Return averaged weights under their new names, without the prior and the training state."""
+    guide = settings.get("guide")
     converted = {}
     for name, tensor in tensors.items():
-        inner = name.removeprefix(AVERAGE)
-        if inner.split(".")[-1] == "prior":
+        if not name.startswith(AVERAGE) or name.split(".")[-1] == "prior":
             continue
+        part, inner = "network", name.removeprefix(AVERAGE)
+        if guide is not None:
+            part, inner = inner.split(".", 1)
         if settings["model"] == "denoiser":
+            shape = guide["network"] if guide and part == "guide" else settings["network"]
             # Of an EDP-GNN that denoises, the network was inside already.
-            wrapped = settings["network"]["kind"] == "edp-gnn"
-            if guided:
-                part, rest = inner.split(".", 1)
-                inner = inner if wrapped else f"{part}.network.{rest}"
-            elif not wrapped:
-                inner = f"network.{inner}"
+            inner = inner if shape["kind"] == "edp-gnn" else f"network.{inner}"
+            inner = inner if guide is None else f"{part}.{inner}"
         converted[f"{AVERAGE}{inner.replace('.look.', '.projection.')}"] = tensor
     return converted
 
@@ -119,7 +124,13 @@ def learned_of(tensors: dict[str, Tensor]) -> dict[str, Any]:
 
 
 def convert(old: Path, new: Path) -> None:
-    """Write the model of one folder in version 2 to another."""
+    """Write the model of one folder in version 2 to another.
+
+    Raises:
+        CheckpointError: there is no intact model of version 1.
+        OutputError: the other folder is not empty.
+    """
+    check_folder_target(new)
     body, tensors = read_v1(old)
     settings = convert_settings(body["settings"])
     learned = learned_of(tensors)
@@ -144,15 +155,18 @@ def convert(old: Path, new: Path) -> None:
         (new / README).write_text(remade.to_markdown(), encoding="utf-8")
 
 
-def main() -> None:
+def main(tokens: list[str] | None = None) -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("old", type=Path, help="folder of the model, version 1")
     parser.add_argument("new", type=Path, help="folder to write")
-    given = parser.parse_args()
-    convert(given.old, given.new)
+    given = parser.parse_args(tokens)
+    try:
+        convert(given.old, given.new)
+    except GraphscoreError as error:
+        sys.exit(f"convert_v1: {error}")
 
 
 if __name__ == "__main__":

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json as json_module
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from graphscore.cli.tables import print_evaluations, print_json
 from graphscore.cli.whole_numbers import WholeNumber
+
+if TYPE_CHECKING:
+    from graphscore.datasets import Dataset
+    from graphscore.generator import GraphGenerator
 
 DATASET = "community-small"
 SAMPLES = 256
@@ -52,15 +56,10 @@ def demo(
         Print the metrics as JSON.
     """
     from graphscore.artifacts import has_checkpoint
-    from graphscore.atomic import write_file
     from graphscore.cli.interrupt import stop_requested
     from graphscore.datasets import load_dataset
     from graphscore.errors import SettingsError
     from graphscore.generator import GraphGenerator
-    from graphscore.graphs import write_graphs
-    from graphscore.metrics import evaluate
-    from graphscore.plots import draw_comparison
-    from graphscore.version import __version__
 
     if number < 1:
         raise SettingsError(f"--number {number}: ask for at least 1 graph.")
@@ -78,8 +77,25 @@ def demo(
                 file=sys.stderr,
             )
             return 130
+    _sample_and_evaluate(generator, data, number, out, json=json)
+    return 0
+
+
+def _sample_and_evaluate(
+    generator: GraphGenerator, data: Dataset, number: int, out: Path, *, json: bool
+) -> None:
+    """Write and show samples of the trained and of the pretrained model, and their metrics."""
+    from graphscore.atomic import write_file
+    from graphscore.generator import GraphGenerator
+    from graphscore.graphs import write_graphs
+    from graphscore.metrics import evaluate
+    from graphscore.plots import draw_comparison
+    from graphscore.version import __version__
+
     seed = generator.settings.seed
-    pretrained = GraphGenerator.from_pretrained(DATASET, device=device, accelerate=accelerate)
+    pretrained = GraphGenerator.from_pretrained(
+        DATASET, device=str(generator.device), accelerate=generator.accelerate
+    )
     fewer = min(number, PRETRAINED_SAMPLES)
     samples = {
         "samples": generator.sample(number, seed=seed),
@@ -109,11 +125,10 @@ def demo(
     draw_comparison(titles, out / "samples.png")
     if json:
         print_json(record)
-        return 0
+        return
     title = (
         f"MMD against the {len(data.test)} test graphs of {DATASET}; smaller is better, "
         "and the training set's own is the floor"
     )
     print_evaluations(title, results)
     print(f"samples, metrics and a picture are in {out}")
-    return 0

@@ -63,27 +63,15 @@ def sample(
         Print the result as JSON.
     """
     from graphscore.artifacts import find_model
-    from graphscore.errors import SettingsError
     from graphscore.generator import GraphGenerator
     from graphscore.graphs import write_graphs
-    from graphscore.graphs.files import check_target
-    from graphscore.plots import check_picture, draw_comparison
+    from graphscore.plots import draw_comparison
 
-    if number < 1:
-        raise SettingsError(f"--number {number}: ask for at least 1 graph.")
-    if nodes is not None and nodes < 1:
-        raise SettingsError(f"--nodes {nodes}: give at least 1.")
-    if communities is not None and nodes is not None:
-        raise SettingsError("--communities say how many nodes there are; leave out --nodes.")
-    partition = None if communities is None else _sizes_of(communities)
+    partition = _checked_communities(number, nodes, communities)
     place = find_model(run)
     beside = place.folder / "samples.g6"
     target = out or (Path(f"{place.pretrained}-samples.g6") if place.pretrained else beside)
-    check_target(target, number, format=format)
-    if picture is not None:
-        check_picture(picture)
-        if picture.absolute() == target.absolute():
-            raise SettingsError(f"{target}: graphs and picture cannot go to the same file.")
+    _check_targets(target, number, format, picture)
     generator = GraphGenerator.load(place.folder, device=device, accelerate=accelerate)
     changes = sampler.changes(generator.sampler_settings())
     sampling = generator.sampler_settings(changes)
@@ -121,10 +109,33 @@ def sample(
     return 0
 
 
-def _sizes_of(communities: str) -> list[int]:
-    """Read whole numbers with commas between them."""
+def _check_targets(target: Path, number: int, format: str | None, picture: Path | None) -> None:
+    """Refuse files that cannot be written, before anything is sampled."""
+    from graphscore.errors import SettingsError
+    from graphscore.graphs.files import check_target
+    from graphscore.plots import check_picture
+
+    check_target(target, number, format=format)
+    if picture is not None:
+        check_picture(picture)
+        if picture.absolute() == target.absolute():
+            raise SettingsError(f"{target}: graphs and picture cannot go to the same file.")
+
+
+def _checked_communities(
+    number: int, nodes: int | None, communities: str | None
+) -> list[int] | None:
+    """Refuse numbers that make no sense; return the sizes of communities, if they are given."""
     from graphscore.errors import SettingsError
 
+    if number < 1:
+        raise SettingsError(f"--number {number}: ask for at least 1 graph.")
+    if nodes is not None and nodes < 1:
+        raise SettingsError(f"--nodes {nodes}: give at least 1.")
+    if communities is None:
+        return None
+    if nodes is not None:
+        raise SettingsError("--communities say how many nodes there are; leave out --nodes.")
     sizes = communities.split(",")
     # More digits than any number of nodes has are not even read.
     if not all(s.strip().isdecimal() and len(s) < 20 and int(s) for s in sizes):

@@ -225,9 +225,10 @@ class DenoiserModel(DiffusionModel):
             settings.network, self.likelihood, settings.noise, generator=generator
         )
         if settings.guide is not None:
+            assert guide_likelihood is not None
             guide = make_posterior(
                 settings.guide.network,
-                GraphLikelihood(guide_likelihood or likelihood),
+                GraphLikelihood(guide_likelihood),
                 settings.noise,
                 generator=generator,
             )
@@ -265,14 +266,13 @@ class DenoiserModel(DiffusionModel):
         cls, settings: DenoiserModelSettings, learned: dict[str, Any], sizes: SizeDistribution
     ) -> Self:
         """Build a stored model, with weights still to be loaded."""
-        counts, guide = learned.get("communities"), learned.get("guide_likelihood")
-        return cls(
-            settings,
-            sizes,
-            BernoulliEdges.from_dict(learned["likelihood"]),
-            counts and CommunityDistribution.from_dict(counts),
-            guide and BernoulliEdges.from_dict(guide),
-        )
+        communities = guide = None
+        if settings.communities:
+            communities = CommunityDistribution.from_dict(learned["communities"])
+        if settings.guide is not None:
+            guide = BernoulliEdges.from_dict(learned["guide_likelihood"])
+        likelihood = BernoulliEdges.from_dict(learned["likelihood"])
+        return cls(settings, sizes, likelihood, communities, guide)
 
     def learned(self) -> dict[str, Any]:
         """Return the likelihoods, and the sizes of communities, as plain values."""
