@@ -82,7 +82,7 @@ def candidates(plan: Mapping[str, Any]) -> list[SamplerSettings]:
     """Samplers that validation graphs choose from."""
     if "samplers" in plan:
         return [sampler_of(values) for values in plan["samplers"]]
-    default = default_samplers(plan["calls"], plan["denoising"].get("sigma_range", {}))
+    default = default_samplers(plan["calls"], plan["noise"])
     return [*default, *map(sampler_of, plan.get("more_samplers", []))]
 
 

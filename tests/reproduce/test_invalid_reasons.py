@@ -7,8 +7,8 @@ import json
 import networkx as nx
 import pytest
 
+from graphscore.artifacts import pretrained_folder
 from graphscore.errors import OutputError
-from graphscore.pretrained import pretrained_folder
 from reproduce.context import Context
 from reproduce.experiments.invalid_reasons import EXPERIMENT, check
 
