@@ -8,6 +8,7 @@ import networkx as nx
 import pytest
 
 from graphscore.artifacts import read_document
+from graphscore.config import merge
 from graphscore.datasets import load_dataset
 from graphscore.diffusion.samplers import HeunSettings
 from graphscore.errors import OutputError, SettingsError
@@ -33,7 +34,7 @@ def change(monkeypatch):
     """Changes the plan file of the benchmark."""
 
     def with_changes(changes):
-        file = plans.merged(plans._read(NAME), changes)
+        file = merge(plans._read(NAME), changes)
         read = plans._read
         monkeypatch.setattr(plans, "_read", lambda name: file if name == NAME else read(name))
 
