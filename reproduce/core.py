@@ -193,7 +193,7 @@ def default_samplers(
         AncestralSettings(steps=calls),
         AncestralSettings(steps=calls, noise="posterior"),
     ]
-    starts = SamplerSettings.starts(None, SigmaRange(**sigma_range))
+    starts = heun.starts(SigmaRange(**sigma_range))
     return [kind.replaced(sigma_max=start) for kind, start in product(kinds, starts)]
 
 
