@@ -86,8 +86,8 @@ def read_document(folder: Path) -> ModelDocument:
     if body.get("version") != VERSION:
         raise CheckpointError(
             f"{path}: checkpoint version {body.get('version')}, but this graphscore reads version "
-            f"{VERSION} only. Convert a model of version 1 with scripts/convert_v1.py of the source "
-            "repository, use the graphscore that wrote it, or train again."
+            f"{VERSION} only. Convert a model of version 1 with scripts/convert_v1.py of the "
+            "source repository, use the graphscore that wrote it, or train again."
         )
     if body.pop("digest", None) != digest(body):
         raise CheckpointError(f"{path}: its content was changed after it was written. {_REMEDY}")
