@@ -3,7 +3,7 @@
     python -m benchmarks denoiser --device cuda --json results/benchmark_denoiser_cuda.json
 
 32 random graphs for a step, 256 (8 on the CPU) for a call without gradient, with the default
-network. The paths run one after the other in one process. The warm-up, which may record a CUDA
+network. The paths run one after the other in one process. The warm-up, which may capture a CUDA
 graph and compile, is reported apart from the median.
 """
 
@@ -17,18 +17,24 @@ from typing import Any
 import torch
 from rich.console import Console
 from rich.table import Table
-from torch import Tensor
 
 from benchmarks.clock import Run, seconds_of, time_in_turns
-from graphscore.acceleration import captured_trainer
-from graphscore.acceleration.captured_trainer import CapturedTrainer
-from graphscore.acceleration.denoising import recorded_denoiser
-from graphscore.graphs import GraphBatch
-from graphscore.networks import DenoiserSettings, EdgeDensity, LogOddsDenoiser
-from graphscore.noise import symmetric_noise
+from graphscore.acceleration import trainer as accelerated
+from graphscore.acceleration.denoise import cuda_graph_denoise
+from graphscore.diffusion import (
+    BernoulliEdges,
+    Denoising,
+    GraphLikelihood,
+    Posterior,
+    SigmaRange,
+    symmetric_noise,
+)
+from graphscore.diffusion.posterior import Denoise
+from graphscore.graphs import NO_CONDITION, GraphBatch
+from graphscore.networks import Denoiser, DenoiserSettings
 from graphscore.provenance import provenance
 from graphscore.seeding import torch_generator
-from graphscore.training import Denoising, DenoisingSettings, Trainer, TrainingSettings
+from graphscore.training import Trainer, TrainingSettings
 
 NODES, BATCH, SAMPLED, REPEATS = 64, 32, 256, 20
 CUDA_GRAPH, COMPILED = "CUDA graph", "compiled, CUDA graph"
@@ -40,9 +46,10 @@ def random_graphs(count: int, device: torch.device) -> GraphBatch:
     return GraphBatch(adj, mask).to(device)
 
 
-def network_of(data: GraphBatch) -> LogOddsDenoiser:
-    density = EdgeDensity.of(data)
-    return LogOddsDenoiser(DenoiserSettings(), density, generator=torch_generator(0, "weights"))
+def network_of(data: GraphBatch) -> Posterior:
+    likelihood = GraphLikelihood(BernoulliEdges.of(data))
+    generator = torch_generator(0, "weights")
+    return Posterior(Denoiser(DenoiserSettings(), likelihood, generator=generator), likelihood)
 
 
 def measured(run: Run, device: torch.device, repeats: int) -> dict[str, float]:
@@ -55,16 +62,16 @@ def measured(run: Run, device: torch.device, repeats: int) -> dict[str, float]:
 def training(device: torch.device, repeats: int) -> dict[str, dict[str, float]]:
     data = random_graphs(128, device)
     settings = TrainingSettings(batch_size=BATCH, learning_rate=1e-3, gradient_clip=1.0)
-    objective = Denoising(DenoisingSettings())
+    objective = Denoising(SigmaRange())
 
     def step(kind: type[Trainer]) -> Callable[[], object]:
-        return kind(network_of(data), data, objective, settings, seed=0, device=device)._train_step
+        return kind(network_of(data), data, objective, settings, seed=0, device=device).train_step
 
     found = {"plain": measured(step(Trainer), device, repeats)}
     if device.type == "cuda":
         for path, worthwhile in ((CUDA_GRAPH, math.inf), (COMPILED, 0.0)):
-            captured_trainer.WORTHWHILE = worthwhile
-            found[path] = measured(step(CapturedTrainer), device, repeats)
+            accelerated.WORTH_COMPILING = worthwhile
+            found[path] = measured(step(accelerated.CudaGraphTrainer), device, repeats)
     return found
 
 
@@ -73,14 +80,14 @@ def sampling(device: torch.device, repeats: int) -> dict[str, dict[str, float]]:
     data = random_graphs(SAMPLED if device.type == "cuda" else 8, device)
     network = network_of(data).to(device).eval()
     sigma = torch.ones(len(data), device=device)
-    calls: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {"plain": network.denoised}
+    calls: dict[str, Denoise] = {"plain": network.denoise}
     if device.type == "cuda":
         for path, compiles in ((CUDA_GRAPH, False), (COMPILED, True)):
-            calls[path] = recorded_denoiser(network, data.node_mask, compiles=compiles)
+            calls[path] = cuda_graph_denoise(network, NO_CONDITION, compile_blocks=compiles)
     return {
         path: {
             "graphs": len(data),
-            **measured(partial(call, data.adj, data.node_mask, sigma), device, repeats),
+            **measured(partial(call, data.state, sigma), device, repeats),
         }
         for path, call in calls.items()
     }

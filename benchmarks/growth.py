@@ -14,7 +14,7 @@ from benchmarks.clock import Run, seconds_of, time_in_turns
 from benchmarks.memory import peak_bytes
 from benchmarks.plan import Plan
 from benchmarks.workloads import make_network, make_step, random_graphs
-from graphscore.errors import GraphscoreNotice
+from graphscore.errors import GraphscoreWarning
 from graphscore.training.memory import is_out_of_memory
 
 CASES = ("forward", "training_step", "training_step_checkpointed")
@@ -77,9 +77,9 @@ def _exponents(rows: Sequence[Row], case: str) -> dict[str, Any] | None:
 def _row_if_it_fits(plan: Plan, device: torch.device, nodes: int) -> Row | None:
     try:
         # The trainer would warn and split the batch into micro-batches: another measurement.
-        with warnings.catch_warnings(action="error", category=GraphscoreNotice):
+        with warnings.catch_warnings(action="error", category=GraphscoreWarning):
             return _row(plan, device, nodes)
-    except GraphscoreNotice:
+    except GraphscoreWarning:
         return None
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
@@ -111,7 +111,7 @@ def _forward(plan: Plan, device: torch.device, graphs: int, nodes: int) -> Run:
 
     @torch.no_grad()
     def forward() -> None:
-        network(batch.adj, batch.node_mask, sigma)
+        network(batch.state, sigma)
 
     return forward
 

@@ -27,8 +27,8 @@ CASES = {
     "training_step": "training step",
     "training_step_checkpointed": "with checkpointing",
 }
-# Older records use other names for the same thing.
-PATHS = {"captured": "CUDA graph"}
+# Names of paths on the page; older records use other names for the same thing.
+PATHS = {"captured": "CUDA graph", "cuda-graph": "CUDA graph"}
 KINDS = {"element by element": "elementwise operations", "sums": "reductions"}
 
 # Targets, and what the released program of the paper takes on one H200 (measured with that

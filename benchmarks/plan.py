@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from pydantic import Field
 
+from graphscore.diffusion import SigmaLevels
 from graphscore.networks import EDPGNNSettings
-from graphscore.noise import NoiseSettings
 from graphscore.settings import Settings
 
 
@@ -14,7 +14,7 @@ class Plan(Settings):
     """Sizes and repeats; the defaults are for two CPU cores."""
 
     network: EDPGNNSettings = EDPGNNSettings()
-    noise: NoiseSettings = NoiseSettings()
+    noise: SigmaLevels = SigmaLevels()
     repeats: int = Field(default=7, ge=1)
     """Timings of which the median is taken."""
     timing_seconds: float = Field(default=15.0, gt=0)

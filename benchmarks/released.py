@@ -25,7 +25,8 @@ from benchmarks.plan import Plan
 from benchmarks.released_network import ReleasedNetwork
 from benchmarks.workloads import make_network, make_step
 from graphscore.device import resolve_device
-from graphscore.noise import symmetric_noise
+from graphscore.diffusion import symmetric_noise
+from graphscore.graphs import GraphState
 from graphscore.provenance import provenance
 from graphscore.seeding import torch_generator
 
@@ -53,11 +54,11 @@ def ours() -> tuple[Cases, int]:
     _, step = make_step(plan, cpu, "off", (GRAPHS, NODES))
     network = make_network(plan, cpu)
     sigma = torch.tensor(SIGMAS).repeat(GRAPHS)
-    noisy, mask = noisy_graphs()
+    noisy = GraphState(*noisy_graphs())
 
     @torch.no_grad()
     def forward() -> None:
-        network(noisy, mask, sigma)
+        network(noisy, sigma)
 
     return {"forward": forward, "training step": step}, weights_of(network)
 

@@ -10,13 +10,18 @@ from torch import Tensor
 from benchmarks.clock import Run
 from benchmarks.plan import Plan
 from graphscore.acceleration import Accelerate, choose_sampler, choose_trainer
-from graphscore.graphs import GraphBatch
-from graphscore.graphs.batch import node_mask_of_sizes
+from graphscore.diffusion import (
+    BernoulliEdges,
+    EdgeDensity,
+    GraphLikelihood,
+    ScoreMatching,
+    symmetric_noise,
+)
+from graphscore.diffusion.samplers import LangevinSettings
+from graphscore.graphs import NO_CONDITION, GraphBatch, node_mask_of_sizes
 from graphscore.networks import EDPGNN
-from graphscore.noise import ladder, symmetric_noise
-from graphscore.sampling import LangevinSettings
 from graphscore.seeding import torch_generator
-from graphscore.training import ScoreMatching, TrainingSettings
+from graphscore.training import TrainingSettings
 
 PATHS: dict[str, Accelerate] = {"plain": "off", "accelerated": "auto"}
 """The two paths that are compared, and the option that selects each."""
@@ -56,7 +61,7 @@ def make_step(
         checkpointing: use activation checkpointing in every layer.
     """
     network = make_network(plan, device)
-    network.recompute_layers = checkpointing
+    network.checkpoint_activations = checkpointing
     trainer = choose_trainer(
         network,
         random_graphs(*shape, device),
@@ -66,7 +71,7 @@ def make_step(
         device=device,
         accelerate=accelerate,
     )
-    return trainer.path, trainer._train_step
+    return trainer.path, trainer.train_step
 
 
 def make_chain(
@@ -75,15 +80,17 @@ def make_chain(
     """The name of the path that samples, and a function that samples."""
     mask = sampling_mask(plan, graphs, device)
     network = make_network(plan, device).eval()
-    sampler = choose_sampler(network, nodes=mask.shape[1], accelerate=accelerate)
-    sigmas = ladder(plan.noise, device=device)
+    path = choose_sampler(network, mask, LangevinSettings(), accelerate=accelerate)
+    # Of the prior, Langevin dynamics uses the sizes alone.
+    likelihood = GraphLikelihood(BernoulliEdges(EdgeDensity(level=0.0)))
+    prior = likelihood.prior_of(mask, NO_CONDITION)
 
     def chain(steps_per_level: int) -> object:
         settings = LangevinSettings(steps_per_level=steps_per_level, step_size=STEP_SIZE)
         generator = torch_generator(0, "bench", "sampling", device=device)
-        return sampler.sample(mask, sigmas, settings, generator=generator)
+        return path.sample(prior, plan.noise, settings, generator=generator)
 
-    return sampler.path, chain
+    return path.name, chain
 
 
 def sampling_mask(plan: Plan, graphs: int, device: torch.device) -> Tensor:

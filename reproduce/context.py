@@ -184,6 +184,7 @@ class Context:
         *,
         source: str,
         seed: int,
+        model: str = "edp-gnn",
         stop_at: int | None = None,
         **settings: Any,
     ) -> GraphGenerator:
@@ -194,15 +195,17 @@ class Context:
             graphs: training graphs.
             source: their name.
             seed: fixes weights, training and sampling.
+            model: name of the model.
             stop_at: train up to this step only; another call continues.
-            settings: `noise`, `network`, `training`, `sampling`, as for GraphGenerator; the scale's
-                where they are not given.
+            settings: sections of settings, as for GraphGenerator; network, training and sampling
+                are the scale's where they are not given.
 
         Raises:
             StoppedError: a stop was requested; a checkpoint was written.
             OutputError: the training is past `stop_at` already.
         """
         generator = GraphGenerator(
+            model,
             seed=seed,
             **{**self.defaults(), **settings},
             device=str(self.torch_device),
@@ -218,7 +221,7 @@ class Context:
             should_stop=self.should_stop,
             stop_at=stop_at,
         )
-        last = generator.settings.training.steps if stop_at is None else stop_at
+        last = generator.settings.steps if stop_at is None else stop_at
         if generator.step > last:
             raise OutputError(
                 f"{run}: was trained past step {last} already. Remove that folder and the parts of "
@@ -232,7 +235,7 @@ class Context:
         return generator
 
     def defaults(self, *, long: bool = False) -> dict[str, Any]:
-        """Settings of a generator at this scale.
+        """Settings of EDP-GNN at this scale.
 
         Args:
             long: train as long as models whose samples are evaluated.

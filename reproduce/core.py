@@ -1,7 +1,7 @@
 """What the experiments use of graphscore beyond its public interface.
 
-Only this file and `reproduce/algorithms` import the packages networks, noise, sampling, training
-and acceleration of graphscore, so that a change there is followed here.
+Only this file and `reproduce/algorithms` import the packages diffusion, networks, training,
+acceleration, artifacts and models of graphscore, so that a change there is followed here.
 """
 
 from __future__ import annotations
@@ -15,43 +15,49 @@ import networkx as nx
 import torch
 from torch import Tensor
 
-from graphscore.communities import with_communities
-from graphscore.generator import GraphGenerator
-from graphscore.graphs import GraphBatch, node_mask_of_sizes
-from graphscore.networks import EDPGNN, EDPGNNSettings
-from graphscore.noise import SigmaRange, ladder, perturb
-from graphscore.pretrained import pretrained_folder
-from graphscore.sampling import (
-    CommunityDistribution,
-    CommunitySizes,
+from graphscore.artifacts import RunFolder, has_checkpoint, pretrained_folder, read_document
+from graphscore.diffusion import (
+    BernoulliEdges,
+    EdgeDensity,
+    GraphLikelihood,
+    ScoreMatching,
+    SigmaRange,
+    log_density_difference,
+    perturb,
+)
+from graphscore.diffusion.samplers import (
+    SAMPLERS,
+    AncestralSettings,
     HeunSettings,
     LangevinSettings,
-    RenoisingSettings,
     SamplerSettings,
-    Selection,
     annealed_langevin,
-    langevin_grid,
-    log_density_difference,
-    select,
-    starts_within,
+    folded_normal,
 )
-from graphscore.sampling.states import folded_normal
+from graphscore.diffusion.selection import Selection, select
+from graphscore.generator import GraphGenerator
+from graphscore.graphs import NO_CONDITION, GraphBatch, GraphState, node_mask_of_sizes
+from graphscore.models.communities import (
+    CommunityDistribution,
+    CommunitySizes,
+    with_communities,
+)
+from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.seeding import derive_seed, torch_generator
-from graphscore.training.checkpoint import has_checkpoint, read_document
-from graphscore.training.objective import score_matching_loss
-from graphscore.training.run_folder import RunFolder
 
 __all__ = [
+    "AncestralSettings",
     "CommunityDistribution",
     "GraphBatch",
+    "GraphState",
     "LangevinSettings",
-    "RenoisingSettings",
     "SamplerSettings",
     "Selection",
     "ablation_network",
     "channels_of",
     "choose_langevin",
     "default_samplers",
+    "erdos_renyi_samples",
     "has_checkpoint",
     "heun_sampler",
     "langevin_grid",
@@ -88,7 +94,22 @@ def training_log(run: Path) -> Record:
 def model_identity(name: str) -> Record:
     """What identifies a version of a pretrained model: digest of its weights, and its sampler."""
     document = read_document(pretrained_folder(name))
-    return {"model": document["tensors"]["sha256"], "sampling": document["settings"]["sampling"]}
+    assert document.tensors is not None
+    return {"model": document.tensors.sha256, "sampling": document.settings["sampling"]}
+
+
+def erdos_renyi_samples(
+    graphs: Graphs, number: int, *, seed: int, source: str
+) -> list[nx.Graph[Any]]:
+    """Samples of the Erdős–Rényi model of training graphs: the null row of a table.
+
+    Args:
+        seed: fixes the samples.
+        source: name of the graphs.
+    """
+    generator = GraphGenerator("erdos-renyi", device="cpu", show_progress=False)
+    stream = derive_seed(seed, "erdos-renyi", source)
+    return generator.fit(graphs, source=source).sample(number, seed=stream)
 
 
 def ablation_network(shape: Mapping[str, Any], learnable: bool, multi: bool) -> EDPGNNSettings:
@@ -109,21 +130,22 @@ def mean_loss(
     Args:
         noise: gives the generator of each draw.
     """
-    device = generator.device
-    batch = GraphBatch.from_networkx(graphs).to(device)
-    sigmas = ladder(generator.settings.noise, device=device)
+    settings: Any = generator.settings
+    batch = GraphBatch.from_networkx(graphs).to(generator.device)
+    objective = ScoreMatching(settings.noise.sigmas)
     found = []
     for draw in range(draws):
-        values = score_matching_loss(generator.network, batch, sigmas, generator=noise(draw))
-        found.append(torch.cat([values.summed.view(1), values.per_pair.mean().view(1)]))
+        items = objective.perturb(batch, generator=noise(draw))
+        losses = objective.per_graph_loss(generator.network, items)
+        _, per_pair, *per_level = objective.metrics(items, losses)
+        found.append(torch.stack([torch.stack(per_level).sum(), per_pair]))
     summed, per_pair = torch.stack(found).mean(0).tolist()
     return {"summed": summed, "per_pair": per_pair}
 
 
 def untrained_copy(generator: GraphGenerator, seed: int) -> EDPGNN:
     """The network of a generator as it was before training."""
-    settings = generator.settings
-    assert isinstance(settings.network, EDPGNNSettings)
+    settings: Any = generator.settings
     weights = torch_generator(seed, "initial weights")
     network = EDPGNN(settings.network, settings.noise.sigmas, generator=weights)
     return network.to(generator.device).eval()
@@ -138,22 +160,21 @@ def channels_of(
     batch = GraphBatch.from_networkx(list(graphs))
     device = next(network.parameters()).device
     levels = torch.full((len(batch),), sigma)
-    noisy = perturb(batch.adj, batch.node_mask, levels, generator=noise)
-    return network.edge_channels(noisy.to(device), batch.node_mask.to(device), levels.to(device))
+    noisy = perturb(batch.state, levels, generator=noise)
+    given = GraphState(noisy.edges.to(device), noisy.node_mask.to(device))
+    return network.edge_channels(given, levels.to(device))
 
 
 # ---------------------------------------------------------------------- samplers
 
 
-def sampler_of(values: Mapping[str, Any]) -> HeunSettings | RenoisingSettings:
-    """Sampler settings from plain values, whose "sampler" names their kind.
+def sampler_of(values: Mapping[str, Any]) -> Any:
+    """Sampler settings from plain values with their kind.
 
-    >>> sampler_of({"sampler": "heun", "steps": 32}).network_calls
+    >>> sampler_of({"kind": "heun", "steps": 32}).network_calls
     63
     """
-    if values["sampler"] == "heun":
-        return HeunSettings(**values)
-    return RenoisingSettings(**values)
+    return SAMPLERS[values["kind"]].settings(**values)
 
 
 def heun_sampler(calls: int) -> HeunSettings:
@@ -164,15 +185,22 @@ def heun_sampler(calls: int) -> HeunSettings:
 
 def default_samplers(
     calls: int, sigma_range: Mapping[str, float]
-) -> list[HeunSettings | RenoisingSettings]:
+) -> list[HeunSettings | AncestralSettings]:
     """Candidates of all kinds, from all starts within the range, in at most so many calls."""
     heun = heun_sampler(calls)
     kinds = [
         *(heun.replaced(churn=share * heun.steps) for share in (0.1, 0.4)),
-        *(RenoisingSettings(steps=calls, noise=noise) for noise in ("fresh", "bridge")),
+        AncestralSettings(steps=calls),
+        AncestralSettings(steps=calls, noise="posterior"),
     ]
-    starts = [None, *starts_within(SigmaRange(**sigma_range))]
+    starts = heun.starts(SigmaRange(**sigma_range))
     return [kind.replaced(sigma_max=start) for kind, start in product(kinds, starts)]
+
+
+def langevin_grid(base: LangevinSettings, plan: Mapping[str, Any]) -> list[LangevinSettings]:
+    """All pairs (epsilon, epsilon_s) of a plan, other settings as in `base`."""
+    pairs = product(plan["step_sizes"], plan["noise_scales"])
+    return [base.replaced(step_size=one, noise_scale=other) for one, other in pairs]
 
 
 def choose_langevin(
@@ -184,9 +212,7 @@ def choose_langevin(
         "sampling", the settings from now on; "validation_average", their MMD; "trials", every pair
         with its MMD, None where sampling failed.
     """
-    default = generator.settings.sampling
-    assert isinstance(default, LangevinSettings)
-    grid = langevin_grid(default, plan["step_sizes"], plan["noise_scales"])
+    grid = langevin_grid(generator.sampler_settings(), plan)
     selection = generator.select_sampling(
         validation,
         number=plan["selection_samples"],
@@ -212,23 +238,29 @@ def langevin_trajectory(
     generator: GraphGenerator, sizes: Sequence[int], *, seed: int
 ) -> tuple[list[float], list[Tensor]]:
     """Noise levels, and the states (B,N,N) at the start and after each level."""
-    device = generator.device
-    mask = node_mask_of_sizes(torch.tensor(sizes)).to(device)
-    sigmas = ladder(generator.settings.noise, device=device)
-    settings = generator.settings.sampling
-    assert isinstance(settings, LangevinSettings)
-    noise = torch_generator(seed, "trajectory", device=device)
-    start = folded_normal(mask, generator=noise, dtype=sigmas.dtype)
-    states = [start]
+    settings: Any = generator.settings
+    mask = node_mask_of_sizes(torch.tensor(sizes)).to(generator.device)
+    noise = torch_generator(seed, "trajectory", device=generator.device)
+    # Scores need no prior of edges; only the sizes of the graphs are used.
+    likelihood = GraphLikelihood(BernoulliEdges(EdgeDensity(level=0.0)))
+    prior = likelihood.prior_of(mask, NO_CONDITION)
+    start = folded_normal(prior.mean, generator=noise)
+    states = [start.edges]
 
-    def keep(done: int, adj: Tensor) -> None:
-        if done % settings.steps_per_level == 0:
-            states.append(adj)
+    def keep(done: int, state: GraphState) -> None:
+        if done % settings.sampling.steps_per_level == 0:
+            states.append(state.edges)
 
     annealed_langevin(
-        generator.network, mask, sigmas, settings, generator=noise, initial=start, on_step=keep
+        generator.network,
+        prior,
+        settings.noise,
+        settings.sampling,
+        generator=noise,
+        initial=start,
+        on_step=keep,
     )
-    return sigmas.tolist(), states
+    return list(settings.noise.sigmas), states
 
 
 def unseen_communities(

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from graphscore.config import merge
 from graphscore.errors import SettingsError
 
 FOLDER = Path(__file__).parent / "plans"
@@ -32,21 +33,7 @@ def load_plan(name: str, scale: str) -> dict[str, Any]:
     if scale not in common:
         raise SettingsError(f"unknown scale {scale!r}. Use one of: {', '.join(OFFERED)}.")
     by_scale = own.pop("scale", {})
-    return merged(merged(common[scale], own), by_scale.get(scale, {}))
-
-
-def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `base` with `changes`, table by table; everything that is no table is replaced.
-
-    >>> merged({"a": {"b": 1, "c": 2}, "d": [1]}, {"a": {"b": 3}, "d": [2]})
-    {'a': {'b': 3, 'c': 2}, 'd': [2]}
-    """
-    result = dict(base)
-    for key, value in changes.items():
-        old = result.get(key)
-        both = isinstance(old, Mapping) and isinstance(value, Mapping)
-        result[key] = merged(old, value) if both else value  # type: ignore[arg-type]
-    return result
+    return merge(merge(common[scale], own), by_scale.get(scale, {}))
 
 
 @cache

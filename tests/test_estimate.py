@@ -21,7 +21,7 @@ CPU = torch.device("cpu")
 @pytest.mark.parametrize("model", ["denoiser", "edp-gnn"])
 def test_an_estimate_of_a_real_short_run(model):
     made = estimate(GRAPHS, model=model, number=3, device="cpu", seconds=0.2)
-    fitted = GraphGenerator(network=model, device="cpu", show_progress=False)
+    fitted = GraphGenerator(model, device="cpu", show_progress=False)
     fitted.fit(GRAPHS, stop_at=1)
     assert (made.model, made.graphs, made.nodes, made.number) == (model, 3, (4, 6), 3)
     assert made.steps == fitted.settings.training.steps
@@ -51,6 +51,7 @@ def test_messages_come_before_each_part():
     [
         ({"number": 0}, "number 0"),
         ({"model": "gim"}, "'gim'.*edp-gnn"),
+        ({"model": "erdos-renyi"}, "'erdos-renyi' is not trained by gradient steps"),
         ({"device": "warp"}, "'warp'.*auto, cpu"),
     ],
 )

@@ -1,7 +1,7 @@
 """The map of imports: which package may import which, read from the syntax trees.
 
-The table in docs/architecture.md is this one; `python tests/test_import_map.py` prints it. A package
-here is a folder or a module directly below `graphscore`; imports inside functions, under
+The table in docs/architecture.md is this one; `python tests/test_import_map.py` prints it. A
+package here is a folder or a module directly below `graphscore`; imports inside functions, under
 TYPE_CHECKING and relative ones count as well.
 """
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from graphscore.errors import SettingsError
+from graphscore.graphs import Condition, GraphState
 from graphscore.metrics import wilson_interval
 from graphscore.seeding import torch_generator
 from reproduce.algorithms.tasks import Problems, Task
@@ -24,14 +25,24 @@ def edge_logits(network: nn.Module, adj: Tensor, node_feat: Tensor) -> Tensor:
     Score networks ask for a noise level; here all graphs have the same, 1.
 
     Args:
-        network: `network(adj, node_mask, sigma, node_feat)`, see `graphscore.networks`.
+        network: `network(noisy, sigma, condition)`, see `graphscore.networks`.
         adj: (B,N,N), as `Problems` holds it.
         node_feat: (B,N,F) likewise.
     """
     node_mask = torch.ones(adj.shape[:2], dtype=torch.bool, device=adj.device)
     sigma = torch.ones(len(adj), dtype=adj.dtype, device=adj.device)
-    logits: Tensor = network(adj, node_mask, sigma, node_feat)
-    return logits
+    answer: GraphState = network(GraphState(adj, node_mask), sigma, Condition(node_feat))
+    return answer.edges
+
+
+def predictor(network: nn.Module) -> Callable[[Problems], Tensor]:
+    """Return a function of problems: the edges (B,N,N) bool that belong to the answer."""
+
+    @torch.no_grad()
+    def predict(problems: Problems) -> Tensor:
+        return edge_logits(network, problems.adj, problems.node_feat) > 0
+
+    return predict
 
 
 def evaluate(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,20 +11,24 @@ from typing import Any
 
 import torch
 
-from graphscore.acceleration.capture import captured
+from graphscore.artifacts import RunFolder, has_checkpoint
+from graphscore.artifacts.document import MadeWith, ModelDocument, TrainingGraphs
 from graphscore.errors import CheckpointError, StoppedError
 from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.seeding import torch_generator
-from graphscore.training.checkpoint import has_checkpoint, read_checkpoint, write_checkpoint
+from graphscore.training import Trainer, TrainingRecord
 from graphscore.version import __version__
-from reproduce.algorithms.evaluation import TEST_SEED, evaluate
-from reproduce.algorithms.learning import EdgeLearner, LearningRecord, LearningSettings
+from reproduce.algorithms.evaluation import TEST_SEED, evaluate, predictor
+from reproduce.algorithms.learning import EdgeClassification, LearningSettings, ProblemBatches
 from reproduce.algorithms.tasks import find_task
+
+Record = dict[str, Any]
 
 
 def learn_and_evaluate(
     task: str,
     network: str,
+    run: Path,
     *,
     shape: Mapping[str, Any],
     learning: Mapping[str, Any],
@@ -30,26 +36,23 @@ def learn_and_evaluate(
     test_graphs: int = 10_000,
     seed: int = 0,
     device: torch.device | str = "cpu",
-    accelerate: bool = False,
-    checkpoint: Path | None = None,
-    checkpoint_every: float = 30.0,
-    on_record: Callable[[LearningRecord], None] | None = None,
+    checkpoint_seconds: float = 30.0,
+    on_record: Callable[[Record], None] | None = None,
     should_stop: Callable[[], bool] = lambda: False,
-) -> dict[str, Any]:
+) -> Record:
     """Train a network on a task and evaluate it, without retraining, on graphs of several sizes.
 
     Args:
         task: a key of `TASKS`.
         network: its name in the record.
+        run: folder of the training run, which is continued if there is one.
         shape: settings of the EDP-GNN.
         learning: settings of training, see `LearningSettings`.
         test_nodes: sizes of the test graphs.
         test_graphs: number of test graphs of each size.
         seed: fixes initial weights and training problems, but not the test graphs.
         device: where to compute.
-        accelerate: replay the training step as a CUDA graph.
-        checkpoint: folder of a checkpoint; training continues from it.
-        checkpoint_every: seconds between two checkpoints.
+        checkpoint_seconds: time between checkpoints.
         on_record: called with the averages of every `log_every` steps.
         should_stop: called between steps.
 
@@ -61,22 +64,15 @@ def learn_and_evaluate(
         CheckpointError: the checkpoint is damaged or belongs to another run.
         TrainingError: the loss is not finite.
         StoppedError: a stop was requested; a checkpoint was written.
-
-    Example:
-        >>> record = learn_and_evaluate(
-        ...     "shortest-path", "gin", test_nodes=(6,), test_graphs=10,
-        ...     shape={"channels": (2,), "features": 2},
-        ...     learning={"steps": 2, "nodes": 6, "batch_size": 4},
-        ... )
-        >>> record["training"]["steps"], record["test"]["6"]["accuracy"]["graphs"]
-        (2, 10)
     """
     problem = find_task(task)
     net_settings = EDPGNNSettings(**{**shape, "node_feat_dim": problem.node_feat_dim})
     settings = LearningSettings(**learning)
     net = EDPGNN(net_settings, (1.0,), generator=torch_generator(seed, "weights"))
-    record_step = captured if accelerate else None
-    learner = EdgeLearner(net, problem, settings, seed=seed, device=device, record=record_step)
+    batches = ProblemBatches(problem, settings, seed=seed, device=device)
+    trainer = Trainer(
+        net, batches, EdgeClassification(), settings, seed=seed, device=device, bucketing=False
+    )
     identity = {
         "task": task,
         "network": network,
@@ -84,21 +80,15 @@ def learn_and_evaluate(
         "network_settings": net_settings.model_dump(mode="json"),
         "learning_settings": settings.model_dump(mode="json"),
     }
-    curve = _train(learner, identity, checkpoint, checkpoint_every, on_record, should_stop)
-    if learner.step < settings.steps:
-        raise StoppedError(f"stopped early at step {learner.step} of {task}, {network}.")
+    _train(trainer, RunFolder(run), identity, checkpoint_seconds, on_record, should_stop)
+    if not trainer.finished:
+        raise StoppedError(f"stopped early at step {trainer.step} of {task}, {network}.")
     started = time.perf_counter()
-    predict = learner.predictor()
-    probability = settings.probability
+    net.load_state_dict(trainer.average.state_dict())
+    predict = predictor(net.eval())
+    sizes: dict[str, Any] = {"probability": settings.probability, "graphs": test_graphs}
     test = {
-        str(nodes): evaluate(
-            predict,
-            problem,
-            nodes=nodes,
-            probability=probability,
-            graphs=test_graphs,
-            device=device,
-        )
+        str(nodes): evaluate(predict, problem, nodes=nodes, device=device, **sizes)
         for nodes in test_nodes
     }
     return {
@@ -108,66 +98,87 @@ def learn_and_evaluate(
         "test_seed": TEST_SEED,
         "test": test,
         "training": {
-            "steps": learner.step,
-            "graphs": learner.step * settings.batch_size,
-            "seconds": learner.seconds,
-            "curve": curve,
+            "steps": trainer.step,
+            "graphs": trainer.step * settings.batch_size,
+            "seconds": trainer.seconds,
+            "curve": RunFolder(run).records(),
         },
         "test_seconds": time.perf_counter() - started,
     }
 
 
 def _train(
-    learner: EdgeLearner,
-    identity: dict[str, Any],
-    checkpoint: Path | None,
-    checkpoint_every: float,
-    on_record: Callable[[LearningRecord], None] | None,
+    trainer: Trainer,
+    folder: RunFolder,
+    identity: Record,
+    checkpoint_seconds: float,
+    on_record: Callable[[Record], None] | None,
     should_stop: Callable[[], bool],
-) -> list[dict[str, Any]]:
-    """Train until the end or a stop, from a checkpoint if there is one; return the curve."""
-    curve: list[dict[str, Any]] = []
-    if checkpoint is not None and has_checkpoint(checkpoint):
-        curve = _continue(learner, checkpoint, identity)
-    saved = learner.seconds
-
-    def keep(record: LearningRecord) -> None:
-        nonlocal saved
-        curve.append(record.to_dict())
-        if on_record is not None:
-            on_record(record)
-        if checkpoint is not None and record.seconds - saved >= checkpoint_every:
-            saved = record.seconds
-            _save(learner, checkpoint, identity, curve)
-
-    learner.run(on_record=keep, should_stop=should_stop)
-    if checkpoint is not None:
-        _save(learner, checkpoint, identity, curve)
-    return curve
-
-
-def _save(
-    learner: EdgeLearner, folder: Path, identity: dict[str, Any], curve: list[dict[str, Any]]
 ) -> None:
-    document = {"run": identity, "seconds": learner.seconds, "curve": curve}
-    write_checkpoint(folder, learner.step, document, learner.state())
+    """Train until the end or a stop, from the folder's checkpoint if there is one."""
+    if has_checkpoint(folder.path):
+        _continue(trainer, folder, identity)
+    else:
+        folder.start(identity)
+    saved = trainer.seconds
+
+    def save() -> None:
+        folder.checkpoint(_document(trainer, identity), trainer.state())
+
+    def keep(record: TrainingRecord) -> None:
+        nonlocal saved
+        row = _row(record)
+        folder.append(row)
+        if on_record is not None:
+            on_record(row)
+        if record.seconds - saved >= checkpoint_seconds:
+            saved = record.seconds
+            save()
+
+    trainer.run(on_record=keep, should_stop=should_stop)
+    save()
 
 
-def _continue(learner: EdgeLearner, folder: Path, identity: dict[str, Any]) -> list[dict[str, Any]]:
-    """Restore a learner and return the training curve so far."""
-    document, tensors = read_checkpoint(folder)
-    found = document.get("run")
-    if not isinstance(found, dict):
-        raise CheckpointError(
-            f"{folder}: the checkpoint does not belong to the learning of a graph algorithm. "
-            "Give another folder."
-        )
-    differing = [key for key, value in identity.items() if found.get(key) != value]
+def _row(record: TrainingRecord) -> Record:
+    """One line of the log."""
+    (accuracy,) = record.per_level
+    return {
+        "step": record.step,
+        "loss": record.loss,
+        "accuracy": accuracy,
+        "gradient_norm": record.gradient_norm,
+        "learning_rate": record.learning_rate,
+        "seconds": record.seconds,
+    }
+
+
+def _document(trainer: Trainer, identity: Record) -> ModelDocument:
+    """What the checkpoint holds besides tensors; the problems are a function of the settings."""
+    learning = identity["learning_settings"]
+    problems = TrainingGraphs(
+        source=identity["task"],
+        graphs=learning["steps"] * learning["batch_size"],
+        sha256=hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest(),
+    )
+    return ModelDocument(
+        settings=identity,
+        sizes={learning["nodes"]: problems.graphs},
+        learned={},
+        training_graphs=problems,
+        step=trainer.step,
+        seconds=trainer.seconds,
+        made_with=MadeWith.here(trainer.device),
+    )
+
+
+def _continue(trainer: Trainer, folder: RunFolder, identity: Record) -> None:
+    """Restore a trainer from the checkpoint of its run."""
+    document, tensors = folder.read()
+    differing = [key for key, value in identity.items() if document.settings.get(key) != value]
     if differing:
         raise CheckpointError(
-            f"{folder}: the checkpoint belongs to a run with other {', '.join(differing)}. "
+            f"{folder.path}: the checkpoint belongs to a run with other {', '.join(differing)}. "
             "Continue with the settings it was started with, or give another folder."
         )
-    learner.restore(tensors, step=document["step"], seconds=document["seconds"])
-    curve: list[dict[str, Any]] = document["curve"]
-    return curve
+    trainer.restore(tensors, step=document.step, seconds=document.seconds)
+    folder.resume(document.step, identity)

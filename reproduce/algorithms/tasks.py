@@ -43,6 +43,11 @@ class Problems:
     def __len__(self) -> int:
         return len(self.edges)
 
+    @property
+    def max_nodes(self) -> int:
+        """N, the same for all graphs."""
+        return self.edges.shape[1]
+
     def __getitem__(self, index: slice) -> Self:
         """Return some of the problems, without copying."""
         return type(self)(**{f.name: getattr(self, f.name)[index] for f in fields(self)})

@@ -41,7 +41,7 @@ def changed(context: Context, name: str, variant: str) -> Plan:
         **plan,
         "network": {**shape, **network},
         "training": {**plan["training"], "steps": steps, **changes.get("training", {})},
-        "denoising": {**plan["denoising"], **changes.get("denoising", {})},
+        "objective": changes.get("objective", {}),
     }
 
 

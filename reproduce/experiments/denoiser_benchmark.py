@@ -2,9 +2,10 @@
 
 The parts of a set share one training and must be computed in order: intermediate evaluations, the
 test result with the sampler chosen on validation graphs, and quality against the number of network
-calls. Some sets have more: a test result with a guide model, an evaluation of fresh graphs of the
-true generator, and a training of the paper's EDP-GNN with annealed Langevin dynamics. Test graphs
-are used only for test results and for the fresh graphs.
+calls. Random graphs of the Erdős–Rényi model are evaluated for comparison. Some sets have more: a
+test result with a guide model, an evaluation of fresh graphs of the true generator, and a training
+of the paper's EDP-GNN with annealed Langevin dynamics. Test graphs are used only for test results,
+for fresh graphs and for random graphs.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from graphscore.datasets import Dataset, load_dataset
 from graphscore.generator import GraphGenerator
 from reproduce.context import Context, Record
 from reproduce.core import (
+    AncestralSettings,
     LangevinSettings,
-    RenoisingSettings,
     SamplerSettings,
+    erdos_renyi_samples,
     heun_sampler,
     langevin_grid,
     read_document,
@@ -42,12 +44,16 @@ from reproduce.experiments.denoiser_plans import (
 )
 from reproduce.experiments.denoiser_report import facts, pictures, tables
 
+NULL = "erdos-renyi"
+"""The null row: a model that knows only how many nodes and edges graphs have."""
+
 
 def keys(context: Context) -> list[str]:
     file, found = context.plan(NAME), []
     for name in file["sets"]:
         steps = intermediate_steps(context, set_plan(context, name))
-        found += [*(f"{name}_at{step}" for step in steps), f"{name}_test", f"{name}_calls"]
+        found += [f"{name}_at{step}" for step in steps]
+        found += [f"{name}_{which}" for which in ("test", "calls", NULL)]
         more = {"guided": file["guides"], "truth": GROUND_TRUTH, "langevin": file["langevin"]}
         found += [f"{name}_{which}" for which, sets in more.items() if name in sets]
     return found
@@ -76,7 +82,7 @@ def part_settings(context: Context, key: str) -> Record:
     for entry in ("target", "published"):
         own.pop(entry)
     decided: Record = {"seed": file["seed"], "learning": file["learning"], "plan": own}
-    if which.startswith("at") or which == "truth":
+    if which.startswith("at") or which in ("truth", NULL):
         # An intermediate evaluation cannot be repeated, so it depends on no more than needed.
         own.pop("trial_samples")
     if which == "test":
@@ -108,9 +114,11 @@ def train(
         data.train,
         source=data.info.name,
         seed=file["seed"],
+        model="denoiser",
         stop_at=stop_at,
         network=plan["network"],
-        denoising=plan["denoising"],
+        noise=plan["noise"],
+        objective=plan.get("objective", {}),
         training={**file["learning"], **plan["training"]},
         sampling=heun_sampler(plan["calls"]),
     )
@@ -125,6 +133,10 @@ def compute(context: Context, key: str) -> Record:
         return _langevin(context, key, evaluation)
     if which == "truth":
         graphs = GROUND_TRUTH[name](plan["samples"])
+        return {"dataset": name, **evaluation.measures(graphs, "test")}
+    if which == NULL:
+        seed, source = evaluation.seed, data.info.name
+        graphs = erdos_renyi_samples(data.train, plan["samples"], seed=seed, source=source)
         return {"dataset": name, **evaluation.measures(graphs, "test")}
     stop_at = int(which.removeprefix("at")) if which.startswith("at") else None
     generator = train(context, name, data, plan, stop_at)
@@ -165,7 +177,7 @@ def _guided(
     run = context.run_folder(key)
     return guided, {
         "guide_seconds": training_log(run)["seconds"],
-        "guide_device": read_document(run)["made_with"]["device"],
+        "guide_device": read_document(run).made_with.device,
     }
 
 
@@ -176,7 +188,7 @@ def _by_calls(context: Context, generator: GraphGenerator, evaluation: Evaluator
         if calls > 2 * plan["calls"]:
             continue
         heun = heun_sampler(calls)
-        late = RenoisingSettings(steps=calls, sigma_max=file["late_start"])
+        late = AncestralSettings(steps=calls, sigma_max=file["late_start"])
         late_heun = heun.replaced(churn=heun.churn / 4, sigma_max=file["late_start"])
         for label, sampler in (("heun", heun), ("late", late), ("late-heun", late_heun)):
             record = evaluation.evaluate(generator, "val", sampler, number=plan["trial_samples"])
@@ -197,15 +209,13 @@ def _langevin(context: Context, key: str, evaluation: Evaluator) -> Record:
         network=langevin["network"],
         training=langevin["training"],
     )
+    settings: Any = generator.settings
     points = []
     for steps in langevin["lengths"]:
-        base = LangevinSettings(steps_per_level=steps)
-        tried = langevin_grid(base, langevin["step_sizes"], langevin["noise_scales"])
+        tried = langevin_grid(LangevinSettings(steps_per_level=steps), langevin)
         found, record = evaluation.choose(generator, tried)
-        best = found.best
-        assert isinstance(best, LangevinSettings)
-        calls = best.steps_in_all(generator.settings.noise)
-        points.append(_point("langevin", calls, record, plan, best))
+        calls = found.best.total_steps(settings.noise)
+        points.append(_point("langevin", calls, record, plan, found.best))
     seconds = training_log(context.run_folder(key))["seconds"]
     return {"dataset": name, "training_seconds": seconds, "curve": points}
 
@@ -249,6 +259,7 @@ def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
                 "test_result": best,
                 "alternative": next((part for part in results if part is not best), None),
                 "ground_truth": parts.get(f"{name}_truth"),
+                "erdos_renyi": parts.get(f"{name}_{NULL}"),
                 "by_network_calls": [
                     point for part in (calls, langevin) if part for point in part["curve"]
                 ],
@@ -275,7 +286,7 @@ def _final(curve: Sequence[Record], plan: Plan) -> float:
     found: float = next(
         point["value"]
         for point in curve
-        if (point["sampler"], point["calls"]) == (heun.sampler, heun.network_calls)
+        if (point["sampler"], point["calls"]) == (heun.kind, heun.network_calls)
     )
     return found
 

@@ -12,7 +12,6 @@ from graphscore.generator import GraphGenerator
 from graphscore.metrics import evaluate, ratio_to_floor, validity_of, vun
 from graphscore.seeding import derive_seed
 from reproduce.core import (
-    LangevinSettings,
     SamplerSettings,
     Selection,
     parameter_count,
@@ -101,15 +100,14 @@ class Evaluator:
         """Choose generator and sampler on validation graphs, then use the test graphs once."""
         found = {one: self.choose(one, samplers)[0] for one, samplers in tried.items()}
         generator = min(found, key=lambda one: found[one].distance)
-        best, guide = found[generator].best, generator.settings.guide
-        assert not isinstance(best, LangevinSettings)  # no candidate is
-        data = self.data
+        best: Any = found[generator].best  # all candidates know their number of network calls
+        data, guidance = self.data, _guidance(generator)
         return {
             "graphs": {"train": len(data.train), "val": len(data.val), "test": len(data.test)},
             "parameters": parameter_count(generator),
             "sampling": best.model_dump(mode="json"),
-            "guidance": _guidance(generator),
-            "network_calls": best.network_calls * (1 if guide is None else 2),
+            "guidance": guidance,
+            "network_calls": best.network_calls * (1 if guidance is None else 2),
             "trials": [
                 {
                     "sampling": sampler.model_dump(mode="json"),
@@ -138,5 +136,6 @@ class Evaluator:
 
 
 def _guidance(generator: GraphGenerator) -> Record | None:
-    guide = generator.settings.guide
+    settings: Any = generator.settings
+    guide = settings.guide
     return None if guide is None else guide.model_dump(mode="json", exclude={"network"})

@@ -8,10 +8,10 @@ from typing import Any
 
 import networkx as nx
 
+from graphscore.config import merge
 from graphscore.datasets import sample_community, sample_planar, sample_sbm, sample_tree
 from reproduce.context import Context, Record
 from reproduce.core import SamplerSettings, default_samplers, sampler_of
-from reproduce.plans import merged
 
 NAME = "denoiser-benchmark"
 Plan = dict[str, Any]
@@ -60,11 +60,11 @@ def set_plan(context: Context, name: str) -> Plan:
     """The plan of a set at the scale of the context."""
     file = context.plan(NAME)
     own = dict(file["plans"][name])
-    plan = merged(file["plans"][own.pop("like")], own)
+    plan = merge(file["plans"][own.pop("like")], own)
     changes = file.get("changes")
     if changes is None:
         return plan
-    small = merged(plan, {key: changes[key] for key in ("network", "training")})
+    small = merge(plan, {key: changes[key] for key in ("network", "training")})
     small["calls"] = changes.get("calls", plan["calls"])
     for key in ("samples", "trial_samples"):
         small[key] = min(plan[key], changes["most_samples"])
@@ -82,7 +82,7 @@ def candidates(plan: Mapping[str, Any]) -> list[SamplerSettings]:
     """Samplers that validation graphs choose from."""
     if "samplers" in plan:
         return [sampler_of(values) for values in plan["samplers"]]
-    default = default_samplers(plan["calls"], plan["denoising"].get("sigma_range", {}))
+    default = default_samplers(plan["calls"], plan["noise"])
     return [*default, *map(sampler_of, plan.get("more_samplers", []))]
 
 
@@ -108,7 +108,7 @@ def langevin_plan(context: Context, name: str) -> Plan:
     plan, changes = file["langevin"][name], file.get("changes")
     if changes is None:
         return dict(plan)
-    return merged(plan, {"training": changes["training"], **changes["langevin"]})
+    return merge(plan, {"training": changes["training"], **changes["langevin"]})
 
 
 def intermediate_steps(context: Context, plan: Mapping[str, Any]) -> list[int]:

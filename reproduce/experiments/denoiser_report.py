@@ -13,8 +13,8 @@ from reproduce.plots.quality import QualityCurve, draw_quality
 from reproduce.tables import Table, percent
 
 DISTANCES = ("degree", "clustering", "orbit", "spectrum", "average")
-SAMPLERS = {"heun": "Heun", "renoising": "ancestral"}
-"""Names of samplers in tables."""
+SAMPLERS = {"heun": "Heun", "ancestral": "ancestral", "renoising": "ancestral"}
+"""Names of samplers in tables; "renoising" is what older records call ancestral sampling."""
 CURVES = {
     "heun": "Heun",
     "late": "ancestral, late start",
@@ -43,7 +43,7 @@ def _results(record: Record) -> Table:
                 value_text(result["value"], measure),
                 value_text(result["target"], measure),
                 "yes" if result["reached"] else "no",
-                f"{SAMPLERS[best['sampling']['sampler']]}{guided}, {best['network_calls']} calls",
+                f"{SAMPLERS[best['sampling']['kind']]}{guided}, {best['network_calls']} calls",
                 f"{best['parameters']}",
                 f"{best['training_seconds']:.0f} s",
                 result["published"],
@@ -65,6 +65,8 @@ def _details(record: Record) -> Table:
             rows.append(_detail(name, "samples, unseen communities", unseen))
         if result["ground_truth"] is not None:
             rows.append(_detail(name, "fresh graphs", result["ground_truth"]))
+        if null := result.get("erdos_renyi"):
+            rows.append(_detail(name, "Erdős–Rényi", null))
         rows.append(_detail(name, "training set", {"mmd": best["floor"]}))
     columns = ["", "graphs", *DISTANCES, "ratio", "unique", "novel", "valid", "V.U.N."]
     return Table("Against the test graphs", columns, rows)

@@ -17,7 +17,7 @@ from graphscore.metrics import evaluate, is_lobster
 from graphscore.plots import draw_comparison
 from graphscore.seeding import derive_seed
 from reproduce.context import Context, Record
-from reproduce.core import LangevinSettings, choose_langevin, langevin_trajectory
+from reproduce.core import choose_langevin, erdos_renyi_samples, langevin_trajectory
 from reproduce.experiment import Experiment
 from reproduce.graph_texts import from_texts, to_texts
 from reproduce.plans import load_plan
@@ -47,12 +47,14 @@ def compute(context: Context, key: str) -> Record:
     generator = context.fit(key, data.train, source=key, seed=seed, **context.defaults(long=True))
     selection = choose_langevin(generator, data.val, plan, seed=seed)
     samples = generator.sample(plan["samples"], seed=derive_seed(seed, "samples", key))
+    random = erdos_renyi_samples(data.train, plan["samples"], seed=seed, source=key)
     record: Record = {
         "dataset": key,
         **selection,
         "graphs": {"train": len(data.train), "test": len(data.test)},
         "samples": evaluate(samples, data.test, training=data.train).to_dict(),
         "floor": evaluate(data.train, data.test).to_dict(),
+        "erdos_renyi": evaluate(random, data.test, training=data.train).to_dict(),
         "connected": _share([_connected(graph) for graph in samples]),
         "training_connected": _share([_connected(graph) for graph in data.train]),
         "training_graphs": to_texts(data.train[:shown]),
@@ -79,8 +81,7 @@ def _share(found: Sequence[bool]) -> float:
 def _trajectory(generator: GraphGenerator, sizes: Sequence[int], seed: int) -> Record:
     """States at the start and at the end of every noise level, pairs i < j row by row."""
     sigmas, states = langevin_trajectory(generator, sizes, seed=seed)
-    settings = generator.settings.sampling
-    assert isinstance(settings, LangevinSettings)
+    settings = generator.sampler_settings()
     return {
         "threshold": settings.threshold,
         "steps_per_level": settings.steps_per_level,
@@ -126,7 +127,10 @@ def tables(record: Record) -> list[Table]:
                 result["training_connected"],
                 result.get("training_valid"),
             ),
+            ("Erdős–Rényi", result.get("erdos_renyi"), None, None),
         ):
+            if part is None:  # records of before have no null row
+                continue
             rows.append(
                 [
                     f"{labels[name]}, {label}",

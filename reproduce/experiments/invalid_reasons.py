@@ -72,7 +72,7 @@ def compute(context: Context, key: str) -> Record:
         accelerate=context.accelerate,
         show_progress=context.show_progress,
     )
-    sampling: Any = generator.settings.sampling
+    sampling = generator.sampler_settings()
     if "sampler_steps" in plan:
         sampling = sampling.replaced(steps=plan["sampler_steps"])
     seed, guidance = derive_seed(plan["seed"], STREAM, key), 0.0 if kind == "alone" else None

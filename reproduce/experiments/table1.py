@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reproduce.algorithms.learning import LearningRecord
 from reproduce.algorithms.run import learn_and_evaluate
 from reproduce.algorithms.tasks import TASKS
 from reproduce.context import Context, Record
@@ -32,24 +31,23 @@ def compute(context: Context, key: str) -> Record:
     task, network, which = key.rsplit("_", 2)
     plan = context.plan(NAME)
 
-    def progress(record: LearningRecord) -> None:
-        if record.step % 1000 == 0:
+    def progress(row: Record) -> None:
+        if row["step"] % 1000 == 0:
             context.log(
-                f"{key} {record.step}/{plan['steps']}  loss {record.loss:.4f}, accuracy "
-                f"{record.accuracy:.3f}, {record.seconds:.0f} s"
+                f"{key} {row['step']}/{plan['steps']}  loss {row['loss']:.4f}, accuracy "
+                f"{row['accuracy']:.3f}, {row['seconds']:.0f} s"
             )
 
     record = learn_and_evaluate(
         task,
         network,
+        context.run_folder(key),
         shape={**plan["shape"], **plan["networks"][network]["settings"]},
         learning={**plan["learning"], "steps": plan["steps"]},
         test_nodes=tuple(plan["test_nodes"]),
         test_graphs=plan["test_graphs"],
         seed=int(which.removeprefix("seed")),
         device=context.torch_device,
-        accelerate=context.accelerate == "auto" and context.torch_device.type == "cuda",
-        checkpoint=context.run_folder(key),
         on_record=progress,
         should_stop=context.should_stop,
     )

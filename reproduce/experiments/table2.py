@@ -12,11 +12,11 @@ from typing import Any
 
 import networkx as nx
 
-from graphscore.datasets import load_dataset, sample_community
+from graphscore.datasets import Dataset, load_dataset, sample_community
 from graphscore.metrics import EvaluationResult, evaluate
 from graphscore.seeding import derive_seed, numpy_generator
 from reproduce.context import Context, Record
-from reproduce.core import choose_langevin, training_log
+from reproduce.core import choose_langevin, erdos_renyi_samples, training_log
 from reproduce.experiment import Experiment
 from reproduce.plans import load_plan
 from reproduce.tables import Table, percent, summaries, summary, with_std
@@ -24,11 +24,17 @@ from reproduce.tables import Table, percent, summaries, summary, with_std
 NAME = "table2"
 DISTANCES = ("degree", "clustering", "orbit", "average")
 NUMBERS = (*DISTANCES, "uniqueness", "novelty")
+NULL = "erdos-renyi"
+"""The null row: a model that knows only how many nodes and edges graphs have."""
 
 
 def keys(context: Context) -> list[str]:
     datasets = context.plan(NAME)["datasets"]
-    return [key for name in datasets for key in (f"{name}_floor", *context.seed_keys(name))]
+    return [
+        key
+        for name in datasets
+        for key in (f"{name}_floor", f"{name}_{NULL}", *context.seed_keys(name))
+    ]
 
 
 def settings(context: Context) -> Record:
@@ -39,9 +45,11 @@ def settings(context: Context) -> Record:
 
 def compute(context: Context, key: str) -> Record:
     name, _, which = key.rpartition("_")
+    plan = context.plan(NAME)
     if which == "floor":
-        plan = context.plan(NAME)
         return _floor(name, plan["floor_draws"], plan["samples"])
+    if which == NULL:
+        return _erdos_renyi(name, plan["floor_draws"], plan["samples"])
     return _trained(context, key, name, int(which.removeprefix("seed")))
 
 
@@ -59,7 +67,7 @@ def _floor(name: str, draws: int, many: int) -> Record:
     if name.startswith("community"):
         released = name.endswith("released")
         fresh = sample_community(draws * size, seed=0, released=released)
-        sets = [fresh[start : start + size] for start in range(0, len(fresh), size)]
+        sets = _sets(fresh, size)
         record["few_from"] = "the true generator"
         more = sample_community(many, seed=1, released=released)
         record["many"] = _numbers(evaluate(more, data.test, training=data.train))
@@ -68,8 +76,26 @@ def _floor(name: str, draws: int, many: int) -> Record:
         chosen = [rng.choice(len(data.train), size, replace=False) for _ in range(draws)]
         sets = [[data.train[index] for index in choice] for choice in chosen]
         record["few_from"] = "the training set"
+    return {**record, "draws": draws, "few": _few(sets, data)}
+
+
+def _erdos_renyi(name: str, draws: int, many: int) -> Record:
+    """Distances of random graphs with the density of the training graphs."""
+    data = load_dataset(name)
+    size = len(data.test)
+    few = erdos_renyi_samples(data.train, draws * size, seed=0, source=name)
+    more = erdos_renyi_samples(data.train, many, seed=1, source=name)
+    return {
+        "draws": draws,
+        "few": _few(_sets(few, size), data),
+        "many": _numbers(evaluate(more, data.test, training=data.train)),
+    }
+
+
+def _few(sets: Sequence[Sequence[nx.Graph[Any]]], data: Dataset) -> Record:
+    """Summaries of the numbers of several sets of graphs."""
     rows = [_numbers(evaluate(graphs, data.test, training=data.train)) for graphs in sets]
-    return {**record, "draws": draws, "few": summaries(rows, NUMBERS)}
+    return summaries(rows, NUMBERS)
 
 
 def _trained(context: Context, key: str, name: str, seed: int) -> Record:
@@ -129,6 +155,7 @@ def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
                 },
                 "few": {"count": floor["graphs"]["test"], "sets": len(all_sets), **few},
                 "floor": floor,
+                "erdos_renyi": parts[f"{name}_{NULL}"],
                 "per_seed": seeds,
             }
         )
@@ -143,7 +170,7 @@ def tables(record: Record) -> list[Table]:
 
 
 def _distances(result: Record) -> Table:
-    name, floor = result["dataset"], result["floor"]
+    name, floor, null = result["dataset"], result["floor"], result["erdos_renyi"]
     few, many = result["few"], result["many"]
     published = load_plan(NAME, "full")["published"].get(name, {"few": {}, "many": {}})
     rows = [_published(label, few["count"], p) for label, p in published["few"].items()]
@@ -151,10 +178,12 @@ def _distances(result: Record) -> Table:
     rows.append(["5–95 % of sets", f"{few['count']}", *_interval(few)])
     rows.append([f"floor: {floor['few_from']}", f"{few['count']}", *_means(floor["few"])])
     rows.append(["5–95 % of sets", f"{few['count']}", *_interval(floor["few"])])
+    rows.append(["Erdős–Rényi", f"{few['count']}", *_means(null["few"])])
     rows += [_published(label, 1024, p) for label, p in published["many"].items()]
     rows.append(["graphscore", f"{many['count']}", *_means(many)])
     if floor["many"] is not None:
         rows.append(["floor: the true generator", f"{many['count']}", *_single(floor["many"])])
+    rows.append(["Erdős–Rényi", f"{many['count']}", *_single(null["many"])])
     train = floor["train"]
     rows.append(["floor: the training set", f"{train['sample_count']}", *_single(train)])
     columns = ["", "graphs", "degree", "clustering", "orbit", "average", "unique", "novel"]

@@ -21,7 +21,7 @@ from torch import Tensor
 from graphscore.datasets import load_dataset
 from graphscore.seeding import torch_generator
 from reproduce.context import Context, Record
-from reproduce.core import GraphBatch, log_density_difference, perturb
+from reproduce.core import GraphBatch, GraphState, log_density_difference, perturb
 from reproduce.experiment import Experiment
 from reproduce.plots.permutation import ErrorCurve, draw_permutation
 from reproduce.tables import Table
@@ -54,16 +54,23 @@ def equivariance(
     # The same noise in every precision and on every device.
     levels = torch.full((len(batch),), sigma, dtype=torch.float64)
     generator = torch_generator(seed, "permutation", f"{sigma:g}")
-    mask = batch.node_mask.cpu()
-    noisy = perturb(batch.adj.cpu().double(), mask, levels, generator=generator)
-    given = GraphBatch(noisy.to(batch.adj), batch.node_mask)
+    clean = batch.to("cpu", torch.float64).state
+    noisy = perturb(clean, levels, generator=generator).edges.to(batch.adj)
     levels = levels.to(batch.adj)
-    score = network(given.adj, given.node_mask, levels)
+
+    def scores(adj: Tensor) -> Tensor:
+        answer: GraphState = network(GraphState(adj, batch.node_mask), levels)
+        return answer.edges
+
+    score = scores(noisy)
     back, kept = 0.0, 0.0
     for order in orders:
-        moved = given.permuted(order.to(given.adj.device))
-        other = network(moved.adj, moved.node_mask, levels)
-        expected = GraphBatch(score, given.node_mask).permuted(order.to(given.adj.device)).adj
+        # Relabelling moves no node to a place of padding, so the mask stays.
+        moved, expected = (
+            GraphBatch(adj, batch.node_mask).permuted(order.to(adj.device)).adj
+            for adj in (noisy, score)
+        )
+        other = scores(moved)
         back = max(back, float((other - expected).abs().max()))
         kept = max(kept, float((other - score).abs().max()))
     largest = float(score.abs().max())
@@ -77,7 +84,7 @@ def densities(
     levels = torch.full((len(batch),), sigma).to(batch.adj)
     moved = (batch.permuted(order.to(batch.adj.device)) for order in orders)
     rows = [
-        log_density_difference(network, graphs.adj, graphs.node_mask, levels, points=points)
+        log_density_difference(network, graphs.state, levels, points=points)
         for graphs in (batch, *moved)
     ]
     values: np.ndarray = torch.stack(rows).double().cpu().numpy()
@@ -116,7 +123,8 @@ def _compute(context: Context, key: str) -> Record:
     generator = context.fit(key, data.train, source=name, seed=seed)
     clean = GraphBatch.from_networkx(data.test)
     orders = relabellings(clean, settings["relabellings"], seed=seed)
-    sigmas = generator.settings.noise.sigmas
+    trained: Any = generator.settings
+    sigmas = trained.noise.sigmas
     record: Record = {"dataset": name, "sigmas": list(sigmas), "step": generator.step}
     for precision, dtype in PRECISIONS.items():
         network = _network(generator.network, dtype, context.torch_device)

@@ -90,15 +90,15 @@ def estimate(
     if number < 1:
         raise SettingsError(f"number {number}: give at least 1 graph to sample.")
     generator = GraphGenerator(model, device=device, show_progress=False)
+    if not generator.settings.steps:
+        raise SettingsError(
+            f"the model {model!r} is not trained by gradient steps: there is nothing to estimate."
+        )
     if generator.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(generator.device)
     log(f"measuring training on {describe_device(generator.device)}")
     clock = _StepClock(generator.device, seconds / 2)
     generator.fit(graphs, should_stop=clock)
-    if not generator.settings.steps:
-        raise SettingsError(
-            f"the model {model!r} is not trained by gradient steps: there is nothing to estimate."
-        )
     step, preparation = clock.result()
     settings: TrainingSettings = getattr(generator.settings, "training")  # noqa: B009
     log("measuring sampling")

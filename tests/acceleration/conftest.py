@@ -1,5 +1,5 @@
-"""The kernel's noise, written again with torch (Philox, Box and Muller), and the plain sampler
-with that noise."""
+"""What tests of the fast paths share: small networks, a stand-in for the capture of CUDA graphs,
+and the kernel's noise written again with torch (Philox, Box and Muller)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,18 @@ import math
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from graphscore.networks import EDPGNN, DenoiserSettings, EDPGNNSettings, LogOddsDenoiser
-from graphscore.sampling import folded_normal
+from graphscore.diffusion import (
+    BernoulliEdges,
+    EdgeDensity,
+    GraphLikelihood,
+    Posterior,
+    Prior,
+)
+from graphscore.diffusion.samplers import folded_normal
+from graphscore.graphs import NO_CONDITION, GraphState
+from graphscore.networks import EDPGNN, Denoiser, DenoiserSettings, EDPGNNSettings
 from graphscore.seeding import torch_generator
 
 _LOW = 0xFFFFFFFF
@@ -50,20 +59,22 @@ def counter_noise(seed: int, step: int, node_mask: Tensor) -> Tensor:
 def _reference(network, node_mask, sigmas, settings, generator):
     device = node_mask.device
     key = int(torch.randint(2**62, (), generator=generator, device=device))
-    adj = folded_normal(node_mask, generator=generator).double()
+    prior = prior_of(node_mask)
+    state = folded_normal(prior.mean, generator=generator).map(Tensor.double)
     network = network.double()
     step = 0
     with torch.no_grad():
         for sigma in sigmas:
             alpha = settings.step_size * (sigma / sigmas[-1]) ** 2
-            level = torch.full((len(adj),), sigma, dtype=torch.float64, device=device)
+            level = torch.full((len(state),), sigma, dtype=torch.float64, device=device)
             for _ in range(settings.steps_per_level):
                 noise = counter_noise(key, step, node_mask.cpu()).to(device)
-                drift = alpha / 2 * network(adj, node_mask, level)
-                adj = adj + drift + settings.noise_scale * alpha**0.5 * noise
+                drift = network(state, level) * (alpha / 2)
+                moved = settings.noise_scale * alpha**0.5 * noise
+                state = state + drift + GraphState(moved, node_mask)
                 step += 1
     network.float()
-    return adj
+    return state.edges
 
 
 def _shake(network: nn.Module) -> None:
@@ -80,11 +91,61 @@ def _network_of(settings: EDPGNNSettings, sigmas: tuple[float, ...]) -> EDPGNN:
     return network
 
 
-def _make_denoiser() -> LogOddsDenoiser:
-    settings = DenoiserSettings(blocks=2, pair_width=16, node_width=8, product_width=8)
-    network = LogOddsDenoiser(settings, 0.4, generator=torch_generator(0, "weights"))
+def _make_denoiser(*, seed: int = 0, communities: bool = False, **changes: int) -> Posterior:
+    shape = {"blocks": 2, "pair_width": 16, "node_width": 8, "product_width": 8, **changes}
+    within = EdgeDensity.constant(0.7) if communities else None
+    likelihood = GraphLikelihood(BernoulliEdges(EdgeDensity.constant(0.4), within))
+    settings = DenoiserSettings(**shape, communities=communities)
+    network = Denoiser(settings, likelihood, generator=torch_generator(seed, "weights"))
     _shake(network)
-    return network
+    return Posterior(network, likelihood)
+
+
+def prior_of(node_mask: Tensor) -> Prior:
+    """A prior of graphs of these sizes, with half of the edges."""
+    likelihood = GraphLikelihood(BernoulliEdges(EdgeDensity(level=0.0)))
+    return likelihood.prior_of(node_mask, NO_CONDITION)
+
+
+class _NothingOnTheHost(TorchDispatchMode):
+    """Raises where a capture on CUDA would: a value is read from, or sent by, the host."""
+
+    FORBIDDEN = ("_local_scalar_dense", "lift_fresh", "nonzero", "masked_select", "_unique2")
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func.name().partition("::")[2].partition(".")[0]
+        if name in self.FORBIDDEN:
+            raise RuntimeError(f"{name} is not allowed in a capture")
+        return func(*args, **(kwargs or {}))
+
+
+def _capture(step, *, generator, undo):
+    state = generator.get_state()
+    try:
+        for _ in range(3):
+            step()
+        with _NothingOnTheHost():
+            step()
+    finally:
+        undo()
+        generator.set_state(state)
+    return step
+
+
+@pytest.fixture
+def capture():
+    """capture(step, generator=, undo=): in place of `cuda_graph`, for a machine without a GPU.
+
+    Like a real capture it runs the step a few times, puts everything back, and returns what runs
+    it again. It refuses what a capture on CUDA refuses.
+    """
+    return _capture
+
+
+@pytest.fixture(name="prior_of")
+def _prior_of():
+    """prior_of(node_mask) -> Prior"""
+    return prior_of
 
 
 @pytest.fixture(name="philox")
@@ -114,5 +175,5 @@ def network_of():
 
 @pytest.fixture
 def make_denoiser():
-    """make_denoiser(): a small one, the same each time, with no parameter at a special value."""
+    """make_denoiser(seed=, communities=, ...): a small one, no parameter at a special value."""
     return _make_denoiser

@@ -12,10 +12,11 @@ import torch
 
 from graphscore.acceleration.choice import falling_back
 from graphscore.acceleration.fused import fused_langevin, outside_kernel
+from graphscore.diffusion import SigmaLevels
+from graphscore.diffusion.samplers import LangevinSettings, folded_normal
 from graphscore.errors import SamplingError
-from graphscore.graphs import node_mask_of_sizes
+from graphscore.graphs import GraphState, node_mask_of_sizes, pair_mask
 from graphscore.networks import EDPGNN, EDPGNNSettings
-from graphscore.sampling import LangevinSettings, folded_normal
 from graphscore.seeding import torch_generator
 
 pytest.importorskip("triton")
@@ -23,7 +24,7 @@ pytest.importorskip("triton")
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="for Triton's interpreter")
 
 SIGMAS = (1.0, 0.4, 0.1)
-
+LEVELS = SigmaLevels(sigmas=SIGMAS)
 SMALL = {"channels": (2, 2), "message_steps": 2, "features": 4, "edge_width": 8}
 NETWORKS = {
     "small": EDPGNNSettings(**SMALL),
@@ -41,28 +42,38 @@ NETWORKS = {
 
 
 @pytest.fixture
-def difference(network_of, reference):
+def sample(network_of, prior_of):
+    """sample(settings of a network, node mask or sizes, settings, **options of the sampler)."""
+
+    def run(shape, mask, settings, **options):
+        if isinstance(mask, list):
+            mask = node_mask_of_sizes(torch.tensor(mask))
+        network = network_of(shape, SIGMAS)
+        generator = torch_generator(3, "chain")
+        return fused_langevin(
+            network, prior_of(mask), LEVELS, settings, generator=generator, **options
+        )
+
+    return run
+
+
+@pytest.fixture
+def difference(sample, network_of, reference):
     """difference(settings of a network, sizes, settings): largest between kernel and reference."""
 
     def largest(shape, sizes, settings):
         network, node_mask = network_of(shape, SIGMAS), node_mask_of_sizes(torch.tensor(sizes))
         expected = reference(network, node_mask, SIGMAS, settings, torch_generator(3, "chain"))
-        result = fused_langevin(
-            network,
-            node_mask,
-            torch.tensor(SIGMAS),
-            settings,
-            generator=torch_generator(3, "chain"),
-        )
+        result = sample(shape, sizes, settings)
         assert result.network_calls == len(SIGMAS) * settings.steps_per_level
-        return (result.adj - expected).abs().max().item()
+        return (result.state.edges - expected).abs().max().item()
 
     return largest
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_kernel_is_the_plain_sampler_with_its_own_noise(difference, name):
-    """Same states to float32's accuracy, in every network the kernel knows."""
+    """Same states to float32's accuracy, in every network that the kernel supports."""
     settings = LangevinSettings(steps_per_level=1, step_size=1e-3, noise_scale=0.7)
     assert difference(NETWORKS[name], [5, 1, 2], settings) < 2e-5
 
@@ -73,107 +84,63 @@ def test_sizes_on_both_sides_of_the_padding(difference):
     assert difference(NETWORKS["small"], [17, 4, 16], settings) < 2e-5
 
 
-def test_launches_do_not_show(monkeypatch, network_of):
+def test_launches_do_not_show(monkeypatch, sample):
     """Cutting the steps into launches changes nothing."""
     settings = LangevinSettings(steps_per_level=3, step_size=1e-3)
     shape = NETWORKS["small"].replaced(channels=(2,), message_steps=1)
-    seen = []
-
-    def sample(steps_per_launch):
-        monkeypatch.setattr("graphscore.acceleration.fused.STEPS_PER_LAUNCH", steps_per_launch)
-        return fused_langevin(
-            network_of(shape, SIGMAS),
-            node_mask_of_sizes(torch.tensor([3, 4])),
-            torch.tensor(SIGMAS),
-            settings,
-            generator=torch_generator(3, "chain"),
-            on_step=lambda done, adj: seen.append((steps_per_launch, done)),
-        ).adj
-
-    assert torch.equal(sample(50), sample(2))
+    seen, states = [], []
+    for steps in (50, 2):
+        monkeypatch.setattr("graphscore.acceleration.fused.STEPS_PER_LAUNCH", steps)
+        note = lambda done, state, steps=steps: seen.append((steps, done))  # noqa: E731
+        states.append(sample(shape, [3, 4], settings, on_step=note).state.edges)
+    assert torch.equal(*states)
     assert seen == [(50, 3), (50, 6), (50, 9)] + [(2, done) for done in (2, 3, 5, 6, 8, 9)]
 
 
-def test_states_keep_their_form(network_of):
-    """Symmetric, zero on the diagonal and on padding; the input is left alone."""
-    node_mask = node_mask_of_sizes(torch.tensor([3, 5]))
-    initial = folded_normal(node_mask, generator=torch_generator(0, "initial"))
-    before = initial.clone()
-    result = fused_langevin(
-        network_of(NETWORKS["small"], SIGMAS),
-        node_mask,
-        torch.tensor(SIGMAS),
-        LangevinSettings(steps_per_level=1),
-        generator=torch_generator(3, "chain"),
-        initial=initial,
-    )
-    assert torch.equal(initial, before)
-    assert torch.equal(result.adj, result.adj.mT)
-    outside = ~(node_mask.unsqueeze(1) & node_mask.unsqueeze(2)) | torch.eye(5, dtype=torch.bool)
-    assert not result.adj[outside].any()
+def test_states_keep_their_form(sample, prior_of):
+    """Symmetric, zero on the diagonal and on padding, whatever the initial state has there."""
+    mask, settings = node_mask_of_sizes(torch.tensor([3, 5])), LangevinSettings(steps_per_level=1)
+    clean = folded_normal(prior_of(mask).mean, generator=torch_generator(0, "initial"))
+    outside = ~pair_mask(mask)
+    found = []
+    for initial in (clean, clean + GraphState(outside.float(), mask)):
+        before = initial.edges.clone()
+        result = sample(NETWORKS["small"], mask, settings, initial=initial)
+        assert torch.equal(initial.edges, before)
+        found.append(result.state.edges)
+    assert torch.equal(*found)
+    assert torch.equal(found[0], found[0].mT)
+    assert not found[0][outside].any()
 
 
-def test_entries_that_are_no_pairs_do_not_count(network_of):
-    """What an initial state holds on its diagonal or on padding is dropped."""
-    node_mask, settings = (
-        node_mask_of_sizes(torch.tensor([3, 5])),
-        LangevinSettings(steps_per_level=1),
-    )
-    clean = folded_normal(node_mask, generator=torch_generator(0, "initial"))
-    outside = ~(node_mask.unsqueeze(1) & node_mask.unsqueeze(2)) | torch.eye(5, dtype=torch.bool)
-    first, second = (
-        fused_langevin(
-            network_of(NETWORKS["small"], SIGMAS),
-            node_mask,
-            torch.tensor(SIGMAS),
-            settings,
-            generator=torch_generator(3, "chain"),
-            initial=initial,
-        ).adj
-        for initial in (clean, clean + outside)
-    )
-    assert torch.equal(first, second)
-
-
-def test_masks_with_gaps_are_left_to_others(network_of):
+def test_masks_with_gaps_are_left_to_others(sample):
     """The kernel enumerates the pairs of the first nodes; the other paths take any mask."""
+    mask = torch.tensor([[True, False, True]])
     with pytest.raises(ValueError, match="gaps"):
-        fused_langevin(
-            network_of(NETWORKS["small"], SIGMAS),
-            torch.tensor([[True, False, True]]),
-            torch.tensor(SIGMAS),
-            LangevinSettings(steps_per_level=1),
-            generator=torch_generator(3, "chain"),
-        )
+        sample(NETWORKS["small"], mask, LangevinSettings(steps_per_level=1))
 
 
-def test_an_error_of_the_caller_is_not_taken_for_a_missing_path(network_of):
+def test_an_error_of_the_caller_is_not_taken_for_a_missing_path(network_of, prior_of):
     """A path that has taken steps works; what goes wrong afterwards is raised as it is."""
 
-    def fails(done, adj):
+    def fails(done, state):
         raise ValueError("mine")
 
     network = network_of(NETWORKS["small"], SIGMAS)
-    sample = falling_back("it", partial(fused_langevin, network), partial(fused_langevin, network))
+    run = partial(fused_langevin, network)
     with pytest.raises(ValueError, match="mine"):
-        sample(
-            node_mask_of_sizes(torch.tensor([3])),
-            torch.tensor(SIGMAS),
+        falling_back("it", run, run)(
+            prior_of(node_mask_of_sizes(torch.tensor([3]))),
+            LEVELS,
             LangevinSettings(steps_per_level=1),
             generator=torch_generator(3, "chain"),
             on_step=fails,
         )
 
 
-def test_steps_too_large_are_told(network_of):
+def test_steps_too_large_are_an_error(sample):
     with pytest.raises(SamplingError, match="too large"):
-        fused_langevin(
-            network_of(NETWORKS["small"], SIGMAS),
-            node_mask_of_sizes(torch.tensor([4])),
-            torch.tensor(SIGMAS),
-            LangevinSettings(steps_per_level=2, step_size=1e38),
-            generator=torch_generator(3, "chain"),
-        )
+        sample(NETWORKS["small"], [4], LangevinSettings(steps_per_level=2, step_size=1e38))
 
 
 def test_philox_is_the_published_one(philox):
@@ -232,30 +199,33 @@ FALL_BACK = """
 import warnings
 from functools import partial
 import torch
-from graphscore.acceleration.captured_langevin import captured_langevin
 from graphscore.acceleration.choice import falling_back
 from graphscore.acceleration.fused import fused_langevin
-from graphscore.errors import GraphscoreNotice
-from graphscore.graphs import node_mask_of_sizes
+from graphscore.acceleration.langevin import cuda_graph_langevin
+from graphscore.diffusion import BernoulliEdges, EdgeDensity, GraphLikelihood, SigmaLevels
+from graphscore.diffusion.samplers import LangevinSettings, annealed_langevin
+from graphscore.errors import GraphscoreWarning
+from graphscore.graphs import NO_CONDITION, node_mask_of_sizes
 from graphscore.networks import EDPGNN, EDPGNNSettings
-from graphscore.sampling import LangevinSettings, annealed_langevin
 from graphscore.seeding import torch_generator
 
 network = EDPGNN(EDPGNNSettings(channels=(2,)), (1.0, 0.1), generator=torch.Generator())
-given = node_mask_of_sizes(torch.tensor([3, 4])), torch.tensor([1.0, 0.1])
+likelihood = GraphLikelihood(BernoulliEdges(EdgeDensity(level=0.0)))
+prior = likelihood.prior_of(node_mask_of_sizes(torch.tensor([3, 4])), NO_CONDITION)
+levels = SigmaLevels(sigmas=(1.0, 0.1))
 settings = LangevinSettings(steps_per_level=2)
 
 def plain(*arguments, **options):
     return annealed_langevin(network, *arguments, **options)
 
 def draw(sample):
-    return sample(*given, settings, generator=torch_generator(3, "chain")).adj
+    return sample(prior, levels, settings, generator=torch_generator(3, "chain")).state.edges
 
-for fast in (fused_langevin, captured_langevin):
+for fast in (fused_langevin, cuda_graph_langevin):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = draw(falling_back("it", partial(fast, network), plain))
-    assert [w.category for w in caught if "slower path" in str(w.message)] == [GraphscoreNotice]
+    assert [w.category for w in caught if "slower path" in str(w.message)] == [GraphscoreWarning]
     assert torch.equal(result, draw(plain))
 """
 
@@ -275,7 +245,7 @@ def test_kernel_compiles_for_a_gpu():
 
 
 def test_where_a_fast_path_does_not_work_a_slower_one_does():
-    """On the CPU both fail; the user gets a notice and the other path's graphs."""
+    """On the CPU both fail; the user gets a warning and the other path's graphs."""
     run_compiled(FALL_BACK)
 
 
@@ -284,7 +254,7 @@ def test_without_triton_the_rest_works():
     run_compiled("import sys; sys.modules['triton'] = None; import graphscore.acceleration.choice")
 
 
-def test_what_the_kernel_knows(network_of):
+def test_what_the_kernel_supports(network_of):
     assert not outside_kernel(network_of(NETWORKS["small"], SIGMAS), 32)
     assert outside_kernel(network_of(NETWORKS["small"], SIGMAS), 33)
     wide = NETWORKS["small"].replaced(edge_width=100)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from benchmarks import growth
-from graphscore.errors import GraphscoreNotice
+from graphscore.errors import GraphscoreWarning
 
 CPU = torch.device("cpu")
 
@@ -34,7 +34,7 @@ def test_rows_and_exponents_of_every_case(record, plan):
         assert exponents["bytes_per_graph"] > 0
 
 
-@pytest.mark.parametrize("error", [torch.OutOfMemoryError("no"), GraphscoreNotice("split")])
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("no"), GraphscoreWarning("split")])
 def test_a_size_that_does_not_fit_is_skipped_and_named(plan, monkeypatch, error):
     """Whether the device refuses it or the trainer would split it into micro-batches."""
     measured = growth._row
@@ -62,7 +62,7 @@ def test_other_errors_are_not_hidden(plan, monkeypatch):
 
 def test_a_warning_of_the_trainer_skips_the_size(plan, monkeypatch):
     def row(plan, device, nodes):
-        warnings.warn("split into micro-batches", GraphscoreNotice, stacklevel=2)
+        warnings.warn("split into micro-batches", GraphscoreWarning, stacklevel=2)
 
     monkeypatch.setattr(growth, "_row", row)
     assert growth.measure_growth(plan, CPU)["rows"] == []

@@ -15,7 +15,7 @@ def gpu(record):
     """The tiny record with the provenance, paths and times of a GPU."""
     made = copy.deepcopy(record)
     made["provenance"] |= {"device_type": "cuda", "device": "NVIDIA H200"}
-    made["training"]["accelerated"] |= {"path": "captured", "step_seconds": 4.5e-3}
+    made["training"]["accelerated"] |= {"path": "cuda-graph", "step_seconds": 4.5e-3}
     made["sampling"]["schedule"]["accelerated"] = {
         "path": "fused",
         "seconds": 2.44,
@@ -60,7 +60,7 @@ def test_both_devices_and_the_targets(tmp_path, record, gpu):
     assert "### CPU: " in text
     assert "| fused | 2.44 s | median of 3 runs |" in text
     assert "| CUDA graph | 4.5 ms |" in text
-    assert "captured" not in text
+    assert "cuda-graph" not in text
     assert text.count("| exponent, 6 to 12 |") == 2
     assert "Skipped at 500 nodes: out of memory." in text
     assert f"]({page.PICTURE})" in text

@@ -42,6 +42,9 @@ def test_json_for_another_model_and_a_dataset(place, call, short):
         pytest.param(["absent.g6"], ["absent.g6"], id="no such file"),
         pytest.param(["graphs.g6", "--device", "warp"], ["'warp'", "auto, cpu"], id="device"),
         pytest.param(["graphs.g6", "--model", "gim"], ["'gim'", "edp-gnn"], id="model"),
+        pytest.param(
+            ["graphs.g6", "--model", "erdos-renyi"], ["not trained by gradient"], id="no steps"
+        ),
         pytest.param(["graphs.g6", "-n", "0"], ["number 0", "at least 1"], id="no samples"),
         pytest.param(["graphs.g6", "-n", "many"], ["-n", "many"], id="no number"),
         pytest.param(["graphs.g6", "--max-nodes", "5"], ["6 nodes", "at most 5"], id="too large"),

@@ -150,8 +150,7 @@ def test_draws_are_reproducible_and_only_from_the_generator(case):
     mean = case.mask * (min(case.values) + max(case.values)) / 2
     states = torch.get_rng_state(), random.getstate(), np.random.get_state()[1].copy()  # noqa: NPY002
     first, again, other = (
-        case.likelihood.draw(mean, SIGMA, case.mask, generator=generator(s))
-        for s in (0, 0, 1)
+        case.likelihood.draw(mean, SIGMA, case.mask, generator=generator(s)) for s in (0, 0, 1)
     )
     assert torch.equal(torch.get_rng_state(), states[0])
     assert random.getstate() == states[1]

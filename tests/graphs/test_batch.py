@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pytest
 import torch
 
 from graphscore.errors import GraphDataError
-from graphscore.graphs import GraphBatch, node_mask_of_sizes, pair_mask
+from graphscore.graphs import NO_CONDITION, GraphBatch
 
 
 def edge_sets(graphs):
@@ -21,7 +23,9 @@ def featured():
     for graph in graphs:
         for node in graph:
             graph.nodes[node]["x"] = [float(node), float(graph.degree[node])]
-    return GraphBatch.from_networkx(graphs, node_feat="x")
+    batch = GraphBatch.from_networkx(graphs, node_feat="x")
+    numbers = torch.tensor([[0, 0, 1, 0, 0], [2, 1, 2, 1, 2], [4, 0, 0, 0, 0]])
+    return replace(batch, communities=numbers)
 
 
 def test_shapes_symmetry_and_padding(featured):
@@ -33,13 +37,32 @@ def test_shapes_symmetry_and_padding(featured):
     assert not featured.node_feat[~featured.node_mask].any()
 
 
-def test_masks():
-    mask = node_mask_of_sizes(torch.tensor([2, 0]), 3)
-    assert mask.tolist() == [[True, True, False], [False] * 3]
-    assert pair_mask(mask).sum().item() == 2
-    assert node_mask_of_sizes(torch.tensor([], dtype=torch.long)).shape == (0, 0)
-    with pytest.raises(GraphDataError, match=r"sizes reach 5.*3 nodes wide"):
-        node_mask_of_sizes(torch.tensor([5]), 3)
+def test_state_and_condition_are_its_tensors(featured):
+    state, condition = featured.state, featured.condition
+    assert state.edges is featured.adj
+    assert state.node_mask is featured.node_mask
+    assert state.nodes is None
+    assert condition.node_feat is featured.node_feat
+    assert condition.communities is featured.communities
+    bare = GraphBatch(featured.adj, featured.node_mask).condition
+    assert bare == NO_CONDITION
+
+
+def test_a_subclass_stays_one():
+    """So that it may have another state, with entries of nodes for instance."""
+
+    class Other(GraphBatch):
+        pass
+
+    batch = Other(torch.zeros(2, 3, 3), torch.ones(2, 3, dtype=torch.bool))
+    for made in (
+        batch[:1],
+        batch.padded(5),
+        batch.narrowed(2),
+        batch.to(dtype=torch.float64),
+        batch.permuted(torch.tensor([2, 0, 1])),
+    ):
+        assert type(made) is Other
 
 
 @pytest.mark.parametrize(
@@ -57,6 +80,7 @@ def test_selection_keeps_padding(featured, index, sizes):
     assert part.sizes.tolist() == sizes
     assert part.max_nodes == 5
     assert part.node_feat.shape == (len(sizes), 5, 2)
+    assert part.communities.shape == (len(sizes), 5)
 
 
 def test_trim_undoes_pad(featured):
@@ -66,6 +90,10 @@ def test_trim_undoes_pad(featured):
     back = wide.trimmed()
     assert torch.equal(back.adj, featured.adj)
     assert torch.equal(back.node_feat, featured.node_feat)
+    assert torch.equal(back.communities, featured.communities)
+    narrow = featured[[0, 2]].narrowed(3)
+    assert narrow.max_nodes == 3
+    assert narrow.communities.tolist() == [[0, 0, 1], [4, 0, 0]]
     with pytest.raises(GraphDataError, match="cannot pad to 2 nodes: the batch already has 5"):
         featured.padded(2)
 
@@ -85,6 +113,7 @@ def test_permutation_is_an_isomorphism(featured, per_graph):
     for b in range(3):
         for i in range(5):
             assert torch.equal(moved.node_feat[b, i], featured.node_feat[b, rows[b, i]])
+            assert moved.communities[b, i] == featured.communities[b, rows[b, i]]
             for j in range(5):
                 assert moved.adj[b, i, j] == featured.adj[b, rows[b, i], rows[b, j]]
     undone = moved.permuted(perm.argsort(-1))
@@ -101,17 +130,21 @@ def test_to_networkx_takes_nodes_anywhere_in_the_row(featured):
 def test_concatenate(featured):
     both = GraphBatch.concatenate([featured[[2]].trimmed(), featured])
     assert both.sizes.tolist() == [1, 3, 5, 1]
+    assert both.communities[:, 0].tolist() == [4, 0, 2, 4]
     with pytest.raises(GraphDataError, match="at least one"):
         GraphBatch.concatenate([])
     bare = GraphBatch(featured.adj, featured.node_mask)
-    with pytest.raises(GraphDataError, match="all or none"):
-        GraphBatch.concatenate([bare, featured])
+    without_communities = replace(featured, communities=None)
+    for other in (bare, without_communities):
+        with pytest.raises(GraphDataError, match="all or none"):
+            GraphBatch.concatenate([other, featured])
 
 
 def test_device_and_type(featured):
     double = featured.to("cpu", torch.float64)
     assert double.adj.dtype == double.node_feat.dtype == torch.float64
     assert double.node_mask.dtype == torch.bool
+    assert double.communities.dtype == torch.int64
     assert featured.to("meta").adj.device.type == "meta"
     wanted = GraphBatch.from_networkx([nx.path_graph(2)], dtype=torch.float64)
     assert wanted.adj.dtype == torch.float64
@@ -130,6 +163,11 @@ def test_device_and_type(featured):
 def test_shapes_that_do_not_fit(adj, mask, feat, message):
     with pytest.raises(GraphDataError, match=message):
         GraphBatch(adj, mask, feat)
+
+
+def test_communities_that_do_not_fit():
+    with pytest.raises(GraphDataError, match=r"communities must have shape \(1, 3\)"):
+        GraphBatch(torch.zeros(1, 3, 3), torch.ones(1, 3).bool(), communities=torch.zeros(1, 4))
 
 
 def test_networkx_round_trip(assorted):

@@ -108,8 +108,8 @@ def test_a_record_of_too_little_is_refused(place, call, more, words):
 def test_parts_apart_give_the_same_record(place, call):
     first = call(*tiny("table3", "--out", "apart", "--parts", "ego-small*", "--json"))
     assert first.code == 0
-    told = json.loads(first.out)
-    assert len(told["finished"]) == len(told["missing"]) == 4
+    shown = json.loads(first.out)
+    assert len(shown["finished"]) == len(shown["missing"]) == 4
     assert not (place / "apart" / "table3_tiny.json").exists()
     parts = "community-small-released_*,ego-small_none_seed0"
     second = call(*tiny("table3", "--out", "apart", "--parts", parts))

@@ -9,8 +9,8 @@ import networkx as nx
 import pytest
 import torch
 
+from graphscore.artifacts import read_document
 from graphscore.errors import OutputError, SettingsError, StoppedError
-from graphscore.training.checkpoint import read_document
 
 GRAPHS = [nx.path_graph(4), nx.cycle_graph(5), nx.star_graph(4)]
 
@@ -87,7 +87,7 @@ def test_training_goes_on_from_its_checkpoint(context):
     fit = {"source": "graphs", "seed": 1, "training": {"steps": 5, "batch_size": 2, "log_every": 1}}
     with pytest.raises(StoppedError, match="step 2 of one"):
         context(should_stop=lambda: next(answers)).fit("one", GRAPHS, **fit)
-    assert read_document(context().run_folder("one"))["step"] == 2
+    assert read_document(context().run_folder("one")).step == 2
     resumed = context().fit("one", GRAPHS, **fit)
     whole = context("other").fit("one", GRAPHS, **fit)
     for a, b in zip(resumed.network.state_dict().values(), whole.network.state_dict().values()):

@@ -26,7 +26,10 @@ def test_a_variant_differs_in_one_thing(context):
     everything = changed(here, name, "all")
     assert everything["network"] == set_plan(here, name)["network"]
     assert changed(here, name, "squared")["network"] == everything["network"]
-    assert changed(here, name, "squared")["denoising"] == {"loss": "squared"}
+    assert changed(here, name, "squared")["objective"] == {"loss": "squared"}
+    assert changed(here, name, "squared")["noise"] == everything["noise"]
+    without = everything["network"] | {"analytic_skip": False}
+    assert changed(here, name, "no-closed-form")["network"] == without
     assert changed(here, name, "no-average")["training"] == everything["training"] | {
         "ema_decay": 0.0
     }

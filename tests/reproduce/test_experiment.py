@@ -15,7 +15,7 @@ from reproduce.titles import TITLES
 
 
 def small(computed):
-    """An experiment of three parts that tells what it computes."""
+    """An experiment of three parts that lists what it computes."""
 
     def compute(context, key):
         computed.append(key)

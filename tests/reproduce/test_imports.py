@@ -8,7 +8,7 @@ from pathlib import Path
 import reproduce
 
 ROOT = Path(reproduce.__file__).parent
-INTERNAL = {"acceleration", "networks", "noise", "sampling", "training"}
+INTERNAL = {"acceleration", "artifacts", "diffusion", "models", "networks", "training"}
 ALLOWED = {"core.py", "algorithms"}
 
 

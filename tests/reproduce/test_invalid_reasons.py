@@ -7,8 +7,8 @@ import json
 import networkx as nx
 import pytest
 
+from graphscore.artifacts import pretrained_folder
 from graphscore.errors import OutputError
-from graphscore.pretrained import pretrained_folder
 from reproduce.context import Context
 from reproduce.experiments.invalid_reasons import EXPERIMENT, check
 
@@ -16,10 +16,10 @@ from reproduce.experiments.invalid_reasons import EXPERIMENT, check
 @pytest.fixture
 def record(tmp_path):
     # Without samples of Planar, so that it has no row.
-    wanted = ["planar_fresh", "tree_samples", "tree_fresh", "sbm_samples", "sbm_alone", "sbm_fresh"]
-    wanted.append("sbm-communities_samples")
+    keys = ["planar_fresh", "tree_samples", "tree_fresh", "sbm_samples", "sbm_alone", "sbm_fresh"]
+    keys.append("sbm-communities_samples")
     context = Context(tmp_path, "tiny", seeds=1, device="cpu", show_progress=False)
-    parts = EXPERIMENT.run_parts(context, wanted)
+    parts = EXPERIMENT.run_parts(context, keys)
     return {
         "experiment": "invalid-reasons",
         "scale": "tiny",
@@ -73,15 +73,15 @@ def test_reasons_are_counted():
 
 def test_parts_of_a_model_that_was_shipped_again_are_refused(tmp_path, monkeypatch):
     context = Context(tmp_path, "tiny", seeds=1, device="cpu", show_progress=False)
-    wanted = ["tree_samples", "tree_fresh"]
-    EXPERIMENT.run_parts(context, wanted)
+    keys = ["tree_samples", "tree_fresh"]
+    EXPERIMENT.run_parts(context, keys)
     # Planar stands in for the other model.
     monkeypatch.setattr(
         "reproduce.core.pretrained_folder", lambda name: pretrained_folder("planar")
     )
-    assert EXPERIMENT.run_parts(context, wanted[1:])
+    assert EXPERIMENT.run_parts(context, keys[1:])
     with pytest.raises(OutputError, match=r"tree_samples.*other settings \(model, sampling\)"):
-        EXPERIMENT.run_parts(context, wanted[:1])
+        EXPERIMENT.run_parts(context, keys[:1])
 
 
 def test_all_parts_are_listed(tmp_path):

@@ -24,7 +24,12 @@ def test_every_set_has_samples_and_floors(results):
     assert list(results) == PLAN["datasets"]
     for result in results.values():
         assert [seed["seed"] for seed in result["per_seed"]] == [0, 1]
-        for part in (result["few"], result["many"], result["floor"]["few"]):
+        for part in (
+            result["few"],
+            result["many"],
+            result["floor"]["few"],
+            result["erdos_renyi"]["few"],
+        ):
             assert all(part[name]["mean"] >= 0 for name in NUMBERS)
             assert all(part[name]["low"] <= part[name]["high"] for name in NUMBERS)
         assert result["few"]["count"] == result["graphs"]["test"]
@@ -58,6 +63,15 @@ def test_the_floor_is_the_training_set(results):
     assert results["community-small"]["floor"]["few"]["novelty"]["mean"] > 0.9
 
 
+def test_the_null_row_is_that_of_random_graphs(results):
+    """Their density is right and their triangles are not."""
+    for result in results.values():
+        null, floor = result["erdos_renyi"]["many"], result["floor"]["train"]
+        assert null["sample_count"] == 50
+        assert null["clustering"] > 3 * floor["clustering"]
+        assert null["average"] > floor["average"]
+
+
 def test_published_averages_are_those_of_the_columns():
     for rows in PLAN["published"].values():
         for models in rows.values():
@@ -72,6 +86,7 @@ def test_the_section_has_everything(record):
         *PLAN["datasets"],
         "EDP-GNN, published",
         "floor: the true generator",
+        "Erdős–Rényi",
         "0.623",
         "unique",
     ):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from graphscore.graphs import GraphBatch
+from graphscore.graphs import GraphBatch, GraphState
 from graphscore.networks import EDPGNN, EDPGNNSettings
 from reproduce.context import Context
 from reproduce.experiments.theorem1 import (
@@ -24,9 +24,10 @@ from reproduce.experiments.theorem1 import (
 class Ordered(torch.nn.Module):
     """A score that depends on the order of the nodes."""
 
-    def forward(self, adj, node_mask, sigma):
-        place = torch.arange(adj.shape[1], dtype=adj.dtype)
-        return adj * (place.unsqueeze(0) + place.unsqueeze(1)) - adj
+    def forward(self, noisy, sigma):
+        place = torch.arange(noisy.max_nodes, dtype=noisy.edges.dtype)
+        factor = place.unsqueeze(0) + place.unsqueeze(1) - 1
+        return GraphState(noisy.edges * factor, noisy.node_mask)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from graphscore.graphs import GraphState
 from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.training.memory import (
     available_host_memory,
@@ -70,8 +71,8 @@ def test_saved_bytes_grow_with_graphs_and_pairs():
 
     def kept(graphs, nodes):
         mask = torch.ones(graphs, nodes, dtype=torch.bool)
-        adj = torch.zeros(graphs, nodes, nodes)
-        return saved_bytes(lambda: network(adj, mask, torch.ones(graphs)))
+        state = GraphState(torch.zeros(graphs, nodes, nodes), mask)
+        return saved_bytes(lambda: network(state, torch.ones(graphs)))
 
     assert kept(4, 60) - kept(1, 60) == pytest.approx(3 * (kept(2, 60) - kept(1, 60)), rel=0.01)
     assert 2 < kept(1, 120) / kept(1, 60) <= 4
@@ -156,7 +157,7 @@ def test_available_host_memory(tmp_path, contents, expected):
 
 
 def test_available_memory_here():
-    """On this machine: something sensible, or unknown."""
+    """On this machine: a plausible number, or unknown."""
     found = available_memory(torch.device("cpu"))
     assert found is None or found > 1 << 20
     assert available_memory(torch.device("meta")) is None

@@ -25,6 +25,7 @@ def test_every_record_becomes_scalars(tmp_path):
         write(record)
 
     GraphGenerator(
+        "edp-gnn",
         network={"channels": [2], "message_steps": 1, "features": 4, "edge_width": 4},
         training={"steps": 3, "batch_size": 2, "log_every": 1},
         show_progress=False,

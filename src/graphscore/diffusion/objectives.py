@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from graphscore.diffusion.noise import mean_of_score, perturb, score_of_mean
 from graphscore.diffusion.sigmas import SigmaRange, draw_sigmas
@@ -191,7 +190,8 @@ class Denoising:
         low, high = math.log(self.sigma_range.sigma_min), math.log(self.sigma_range.sigma_max)
         position = (items.sigma.log() - low) / (high - low) * SIGMA_BINS
         bins = position.floor().long().clamp(0, SIGMA_BINS - 1)
-        is_in = functional.one_hot(bins, SIGMA_BINS).to(losses.dtype)
+        each = torch.arange(SIGMA_BINS, device=bins.device)
+        is_in = (bins.unsqueeze(1) == each).to(losses.dtype)
         per_bin = losses.detach() @ is_in / is_in.sum(0)
         total = losses.mean().view(1)
         return torch.cat([total, total, torch.where(per_bin.isnan(), total, per_bin)])

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from graphscore.errors import GraphDataError
 from graphscore.graphs.batch import GraphBatch
 from graphscore.seeding import torch_generator
 
@@ -49,6 +50,9 @@ class BatchSampler:
         seed: fixes the order.
         sort: sort the graphs of each batch by the width they need.
         trim: cut each batch to its largest graph; steps of fixed shape turn it off.
+
+    Raises:
+        GraphDataError: there are no graphs.
     """
 
     def __init__(
@@ -60,6 +64,8 @@ class BatchSampler:
         sort: bool = True,
         trim: bool = True,
     ) -> None:
+        if not len(data):
+            raise GraphDataError("no graphs to train on; give at least one.")
         self.data = data
         self.trim = trim
         self.batch_size = batch_size

@@ -12,7 +12,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from graphscore.errors import GraphDataError, TrainingError
+from graphscore.errors import TrainingError
 from graphscore.graphs.batch import GraphBatch
 from graphscore.seeding import torch_generator
 from graphscore.settings import Settings
@@ -125,8 +125,6 @@ class Trainer:
         bucketing: bool = True,
     ) -> None:
         if isinstance(data, GraphBatch):
-            if not len(data):
-                raise GraphDataError("no graphs to train on; give at least one.")
             data = BatchSampler(data.to(device), settings.batch_size, seed=seed, sort=bucketing)
         self.network = network.to(device).train()
         self.batches: Batches = data

@@ -152,7 +152,7 @@ def test_equal_weights_still_give_a_spanning_forest_of_largest_weight(nodes, pro
 
 
 def test_weights_may_be_negative_or_zero():
-    """Presence is told by the mask alone: a weight of zero may be an edge or none."""
+    """Only the mask says whether there is an edge: a weight of zero may be an edge or none."""
     weights = torch.tensor([[[0.0, -1, 0], [-1, 0, -2], [0, -2, 0]]])
     edges = ~torch.eye(3, dtype=torch.bool).unsqueeze(0)
     assert edges_of(maximum_spanning_forest(weights, edges)[0]) == {(0, 1), (0, 2)}

@@ -1,4 +1,4 @@
-"""The tasks: what problems look like, how they are told to a network, and what counts as right."""
+"""The tasks: what problems look like, how a network sees them, and what counts as right."""
 
 from __future__ import annotations
 

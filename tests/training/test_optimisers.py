@@ -8,11 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from graphscore.diffusion import (
+    BernoulliEdges,
+    Denoising,
+    EdgeDensity,
+    GraphLikelihood,
+    Posterior,
+    SigmaRange,
+)
 from graphscore.graphs import GraphBatch, node_mask_of_sizes, pair_mask
-from graphscore.networks import DenoiserSettings, LogOddsDenoiser
-from graphscore.training import Denoising, DenoisingSettings, Trainer, TrainingSettings
-from graphscore.training.checkpoint import read_checkpoint, write_checkpoint
-from graphscore.training.muon import SIZE, SMALLEST_SIDE, Muon, orthogonalised
+from graphscore.networks import Denoiser, DenoiserSettings
+from graphscore.training import Trainer, TrainingSettings
+from graphscore.training.optimisers import SIZE, SMALLEST_SIDE, Muon, orthogonalised
 
 RATE = 0.1
 
@@ -80,28 +87,29 @@ def test_what_has_no_gradient_stays():
 
 
 def make_trainer(**settings):
-    """On graphs of all edges or none, of which every pair tells all others."""
+    """On graphs of all edges or none, where each pair determines all others."""
     mask = node_mask_of_sizes(torch.tensor([3, 4, 5, 6, 6, 5]))
     full = torch.tensor([0, 1, 0, 1, 0, 1]).view(-1, 1, 1)
     data = GraphBatch((pair_mask(mask) * full).float(), mask)
     shape = DenoiserSettings(blocks=2, pair_width=8, node_width=8, product_width=8)
-    network = LogOddsDenoiser(shape, 0.5, generator=torch.Generator().manual_seed(0))
+    likelihood = GraphLikelihood(BernoulliEdges(EdgeDensity.constant(0.5)))
+    denoiser = Denoiser(shape, likelihood, generator=torch.Generator().manual_seed(0))
     training = TrainingSettings(
         **{"steps": 12, "batch_size": 4, "log_every": 4, "optimiser": "muon"} | settings
     )
-    return Trainer(network, data, Denoising(DenoisingSettings()), training, seed=0)
+    network = Posterior(denoiser, likelihood)
+    return Trainer(network, data, Denoising(SigmaRange()), training, seed=0)
 
 
 @pytest.mark.parametrize("at", [0, 1, 7])
-def test_resuming_from_disk_is_bit_equal(tmp_path, at):
+def test_resuming_from_disk_is_bit_equal(through_disk, at):
     whole = make_trainer()
     assert whole.run()
     first = make_trainer()
     first.run(should_stop=lambda: first.step >= at)
-    write_checkpoint(tmp_path, first.step, {}, first.state())
-    document, tensors = read_checkpoint(tmp_path)
+    tensors, step = through_disk(first)
     second = make_trainer()
-    second.restore(tensors, step=document["step"], seconds=0.0)
+    second.restore(tensors, step=step, seconds=0.0)
     assert second.run()
     ours, expected = second.state(), whole.state()
     assert ours.keys() == expected.keys()
