@@ -79,6 +79,14 @@ def test_a_model_cannot_be_saved_over_a_file(fitted, tmp_path):
     assert (tmp_path / "file").read_text() == "mine"
 
 
+def test_a_stored_model_keeps_its_settings(fitted, tmp_path):
+    """What would be ignored is refused."""
+    fitted.save(tmp_path / "model")
+    for more in ({"seed": 3}, {"sampling": {"steps_per_level": 1}}, {"colour": "red"}):
+        with pytest.raises(SettingsError, match=f"has its settings already; leave out {min(more)}"):
+            GraphGenerator.load(tmp_path / "model", **more)
+
+
 def test_loading_what_is_no_model(tmp_path):
     with pytest.raises(CheckpointError, match="no checkpoint here"):
         GraphGenerator.load(tmp_path)

@@ -13,12 +13,13 @@ from torch import nn
 
 from graphscore.acceleration import Accelerate, choose_trainer, resolve_accelerate
 from graphscore.artifacts import Artifact, RunFolder, describe_graphs, pretrained_folder
+from graphscore.artifacts.artifact import check_same_graphs
 from graphscore.artifacts.run import TrainingRun, open_run
 from graphscore.config import RunSettings
 from graphscore.device import resolve_device
 from graphscore.diffusion import GuidanceSettings
 from graphscore.diffusion.selection import WEIGHTS, Selection, select
-from graphscore.errors import GraphscoreError, OutputError, SettingsError
+from graphscore.errors import GraphscoreError, SettingsError
 from graphscore.graphs import GraphBatch, prepare_graphs
 from graphscore.metrics import EvaluationResult, evaluate
 from graphscore.models import (
@@ -93,8 +94,6 @@ class GraphGenerator:
         given = settings if isinstance(settings, Mapping) else settings.model_dump()
         return cls(**given, **options)
 
-    # ------------------------------------------------------------------ training
-
     def fit(
         self,
         graphs: Graphs,
@@ -147,21 +146,16 @@ class GraphGenerator:
                 accelerate=self.accelerate,
             )
 
-        def stop() -> bool:
-            reached = trainer is not None and stop_at is not None and trainer.step >= stop_at
-            return reached or should_stop()
-
         untrained = Artifact(model, described, graphs=list(clean))
         self._artifact = TrainingRun(untrained, trainer, folder, self.device).train(
             stored,
             checkpoint_seconds=checkpoint_seconds,
             on_record=on_record,
-            should_stop=stop,
+            should_stop=should_stop,
+            stop_at=stop_at,
             show_progress=self.show_progress,
         )
         return self
-
-    # ------------------------------------------------------------------ what there is
 
     def _trained(self) -> Artifact:
         if self._artifact is None:
@@ -177,11 +171,7 @@ class GraphGenerator:
 
     @property
     def network(self) -> nn.Module:
-        """The trained network (averaged weights), in evaluation mode.
-
-        Raises:
-            GraphscoreError: there is none (yet).
-        """
+        """The trained network (averaged weights), in evaluation mode."""
         network = self._trained().model.network
         if network is None:
             raise GraphscoreError(f"the model {self.settings.model!r} has no network.")
@@ -201,8 +191,6 @@ class GraphGenerator:
     def step(self) -> int:
         """Optimiser steps that the model was trained for; 0 before training."""
         return 0 if self._artifact is None else self._artifact.step
-
-    # ------------------------------------------------------------------ sampling
 
     def sample(
         self,
@@ -235,10 +223,8 @@ class GraphGenerator:
             GraphscoreError: not trained yet, or the step size is too large for the model.
         """
         model = self._trained().model.with_options(sampling=sampling, guidance=guidance)
-        if seed is None:
-            random = partial(torch_generator, self.settings.seed, "sampling", self._draws + 1)
-        else:
-            random = partial(torch_generator, seed, "sampling")
+        own = (self.settings.seed, "sampling", self._draws + 1)
+        random = partial(torch_generator, *(own if seed is None else (seed, "sampling")))
         request = resolve_request(
             number, sizes, communities, model.sizes, model.communities, random=random
         )
@@ -251,14 +237,7 @@ class GraphGenerator:
         return model.sample(request, run)
 
     def sampler_settings(self, changes: Any = None) -> Any:
-        """Return the sampling settings that `sample` would use.
-
-        Args:
-            changes: as `sampling` of `sample`.
-
-        Raises:
-            SettingsError: a setting is unknown, or the model does not serve that sampler.
-        """
+        """Return the sampling settings that `sample(..., sampling=changes)` would use."""
         model = self._trained().model.with_options(sampling=changes)
         return getattr(model.settings, "sampling", None)
 
@@ -286,14 +265,8 @@ class GraphGenerator:
         """
         guidance = GuidanceSettings(weight=weight, sigma_min=sigma_min, sigma_max=sigma_max)
         own, weaker = self._trained(), guide._trained()
-        first, second = own.training_graphs, weaker.training_graphs
         model = guided_model(own.model, weaker.model, guidance)
-        if first.sha256 != second.sha256:
-            raise SettingsError(
-                f"the model was trained on {first.source} ({first.graphs} graphs) and its guide on "
-                f"{second.source} ({second.graphs} graphs). Train both on the same graphs in the "
-                "same order."
-            )
+        check_same_graphs(own.training_graphs, weaker.training_graphs)
         return self._of(own.with_model(model, seconds=weaker.seconds))
 
     def select_sampling(
@@ -317,11 +290,8 @@ class GraphGenerator:
             GraphscoreError: not trained yet, or no candidate works.
             CheckpointError: `run` holds no model.
         """
-        artifact = self._trained()
-        distance = self._distance_to(validation, number, seed)
-        tried = artifact.model.sampling_variants() if candidates is None else candidates
-        selection = select(tried, lambda sampling: distance(sampling=sampling))
-        self._artifact = artifact.with_model(artifact.model.with_options(sampling=selection.best))
+        tried = self._trained().model.sampling_variants() if candidates is None else candidates
+        selection = self._select("sampling", tried, validation, number, seed)
         if run is not None:
             RunFolder(run).store_settings(self.settings.model_dump(mode="json"))
         return selection
@@ -345,38 +315,38 @@ class GraphGenerator:
             GraphscoreError: not trained yet, or no weight works.
             SettingsError: there is no guide model.
         """
-        artifact = self._trained()
-        distance = self._distance_to(validation, number, seed)
-        selection = select(weights, lambda weight: distance(guidance=weight))
-        self._artifact = artifact.with_model(artifact.model.with_options(guidance=selection.best))
-        return selection
+        return self._select("guidance", weights, validation, number, seed)
 
-    def _distance_to(self, validation: Graphs, number: int, seed: int) -> Callable[..., float]:
-        """The average MMD to validation graphs of samples drawn with the arguments."""
+    def _select(
+        self, option: str, candidates: Sequence[Any], validation: Graphs, number: int, seed: int
+    ) -> Selection[Any]:
+        """Choose and keep the value of an option of `sample` by average MMD to graphs."""
+        artifact = self._trained()
         if number < 1:
             raise SettingsError(f"cannot evaluate {number} samples; ask for at least 1.")
         reference = prepare_graphs(validation, source="validation graphs")
-        return lambda **options: (
-            evaluate(self.sample(number, seed=seed, **options), reference).average
-        )
+
+        def distance(candidate: Any) -> float:
+            samples = self.sample(number, seed=seed, **{option: candidate})
+            return evaluate(samples, reference).average
+
+        selection = select(candidates, distance)
+        best = artifact.model.with_options(**{option: selection.best})
+        self._artifact = artifact.with_model(best)
+        return selection
 
     def evaluate(
         self, reference: Graphs, *, number: int | None = None, seed: int | None = None
     ) -> EvaluationResult:
-        """Sample graphs and compare them with reference graphs.
+        """Sample graphs and compare them with reference graphs; novelty if trained in this process.
 
         Args:
             reference: graphs held out from training.
             number: graphs to sample; as many as there are reference graphs if not given.
-
-        Returns:
-            Degree, clustering and orbit MMD, uniqueness, and novelty if trained in this process.
         """
         held_out = prepare_graphs(reference, source="reference graphs")
         samples = self.sample(len(held_out) if number is None else number, seed=seed)
         return evaluate(samples, held_out, training=self._trained().graphs)
-
-    # ------------------------------------------------------------------ keeping
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a folder: `checkpoint.json` and its tensors.
@@ -385,13 +355,7 @@ class GraphGenerator:
             GraphscoreError: there is nothing to save yet.
             OutputError: the folder cannot be written.
         """
-        artifact = self._trained()
-        if RunFolder(path).has_log():
-            raise OutputError(
-                f"{path}: is the folder of a run, which holds this model already and needs its "
-                "training state to be resumed. Save to another folder."
-            )
-        artifact.write(Path(path), self.device)
+        self._trained().write(Path(path), self.device)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **options: Any) -> Self:
@@ -403,6 +367,8 @@ class GraphGenerator:
         Raises:
             CheckpointError: missing, truncated, edited, or written by another version.
         """
+        if more := options.keys() - {"device", "accelerate", "show_progress"}:
+            raise SettingsError(f"a stored model has its settings already; leave out {min(more)}.")
         return cls(**options)._of(Artifact.read(Path(path)))
 
     @classmethod
@@ -410,8 +376,7 @@ class GraphGenerator:
         """Read a pretrained model that comes with the package.
 
         Args:
-            name: one of `graphscore.artifacts.list_pretrained()`; `graphscore info NAME` shows its
-                card.
+            name: one of `artifacts.list_pretrained()`; `graphscore info NAME` shows its card.
             options: device, accelerate and show_progress, as of the constructor.
 
         Raises:

@@ -12,8 +12,9 @@ import torch
 
 from graphscore.artifacts.checkpoint import read_checkpoint, write_checkpoint
 from graphscore.artifacts.document import MadeWith, ModelDocument, TrainingGraphs
+from graphscore.artifacts.run_folder import RunFolder
 from graphscore.config import RunSettings, changed_settings
-from graphscore.errors import CheckpointError, SettingsError
+from graphscore.errors import CheckpointError, OutputError, SettingsError
 from graphscore.graphs import GraphBatch
 from graphscore.models import Model, SizeDistribution, stored_settings
 from graphscore.models.defaults import KINDS
@@ -53,7 +54,16 @@ class Artifact:
         )
 
     def write(self, folder: Path, device: torch.device) -> None:
-        """Write the model, without training state."""
+        """Write the model, without training state.
+
+        Raises:
+            OutputError: the folder is that of a run, or cannot be written.
+        """
+        if RunFolder(folder).has_log():
+            raise OutputError(
+                f"{folder}: is the folder of a run, which holds this model already and needs its "
+                "training state to be resumed. Save to another folder."
+            )
         weights = {f"{AVERAGE}{name}": t for name, t in self.model.weights().items()}
         write_checkpoint(folder, self.document(device), weights)
 
@@ -129,6 +139,20 @@ def describe_graphs(data: GraphBatch, source: str) -> TrainingGraphs:
     digest.update(data.sizes.to(torch.int64).numpy().tobytes())
     digest.update((data.adj > 0).numpy().tobytes())
     return TrainingGraphs(source=source, graphs=len(data), sha256=digest.hexdigest())
+
+
+def check_same_graphs(first: TrainingGraphs, second: TrainingGraphs) -> None:
+    """Refuse a model and a guide model that were trained on different graphs.
+
+    Raises:
+        SettingsError: they were.
+    """
+    if first.sha256 != second.sha256:
+        raise SettingsError(
+            f"the model was trained on {first.source} ({first.graphs} graphs) and its guide on "
+            f"{second.source} ({second.graphs} graphs). Train both on the same graphs in the same "
+            "order."
+        )
 
 
 def check_continues(

@@ -82,6 +82,7 @@ class TrainingRun:
         checkpoint_seconds: float,
         on_record: Callable[[TrainingRecord], None] | None,
         should_stop: Callable[[], bool],
+        stop_at: int | None,
         show_progress: bool,
     ) -> Artifact:
         """Train to the end, or until `should_stop()`, and return the model with averaged weights.
@@ -91,6 +92,7 @@ class TrainingRun:
             checkpoint_seconds: time between checkpoints.
             on_record: called with each training record.
             should_stop: asked between steps.
+            stop_at: end early at this step.
             show_progress: show it on standard error.
         """
         self._start(stored)
@@ -112,7 +114,10 @@ class TrainingRun:
                 if on_record is not None:
                     on_record(record)
 
-            trainer.run(on_record=report, should_stop=should_stop)
+            def stop() -> bool:
+                return (stop_at is not None and trainer.step >= stop_at) or should_stop()
+
+            trainer.run(on_record=report, should_stop=stop)
         self._checkpoint()
         network.load_state_dict(trainer.average.state_dict())
         network.eval()
