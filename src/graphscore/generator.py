@@ -13,7 +13,6 @@ from torch import nn
 
 from graphscore.acceleration import Accelerate, choose_trainer, resolve_accelerate
 from graphscore.artifacts import Artifact, RunFolder, describe_graphs, pretrained_folder
-from graphscore.artifacts.artifact import check_same_graphs
 from graphscore.artifacts.run import TrainingRun, open_run
 from graphscore.config import RunSettings
 from graphscore.device import resolve_device
@@ -78,7 +77,8 @@ class GraphGenerator:
         given = {name: value for name, value in sections.items() if value is not None}
         self._given = {**({} if model is None else {"model": model}), "seed": seed, **given}
         self.device = resolve_device(device)
-        check_settings(self._given, on_cpu=self.device.type == "cpu")
+        self._on_cpu = self.device.type == "cpu"
+        check_settings(self._given, on_cpu=self._on_cpu)
         self.accelerate = resolve_accelerate(accelerate)
         self.show_progress = show_progress
         self._artifact: Artifact | None = None
@@ -127,8 +127,7 @@ class GraphGenerator:
         """
         clean = prepare_graphs(graphs, source=source)
         data = GraphBatch.from_networkx(clean)
-        on_cpu = self.device.type == "cpu"
-        settings = resolve_settings(self._given, nodes=data.max_nodes, on_cpu=on_cpu)
+        settings = resolve_settings(self._given, nodes=data.max_nodes, on_cpu=self._on_cpu)
         described = describe_graphs(data, source)
         folder, stored = open_run(run, resume, settings, described)
         model, data = KINDS[settings.model].from_graphs(
@@ -145,7 +144,6 @@ class GraphGenerator:
                 device=self.device,
                 accelerate=self.accelerate,
             )
-
         untrained = Artifact(model, described, graphs=list(clean))
         self._artifact = TrainingRun(untrained, trainer, folder, self.device).train(
             stored,
@@ -164,10 +162,10 @@ class GraphGenerator:
 
     @property
     def settings(self) -> RunSettings:
-        """Complete settings of the model; before training, those for the smallest graphs."""
+        """Complete settings of the model; before training, those for small graphs."""
         if self._artifact is not None:
             return self._artifact.model.settings
-        return resolve_settings(self._given, nodes=1, on_cpu=self.device.type == "cpu")
+        return check_settings(self._given, on_cpu=self._on_cpu)
 
     @property
     def network(self) -> nn.Module:
@@ -266,7 +264,7 @@ class GraphGenerator:
         guidance = GuidanceSettings(weight=weight, sigma_min=sigma_min, sigma_max=sigma_max)
         own, weaker = self._trained(), guide._trained()
         model = guided_model(own.model, weaker.model, guidance)
-        check_same_graphs(own.training_graphs, weaker.training_graphs)
+        own.check_same_graphs(weaker)
         return self._of(own.with_model(model, seconds=weaker.seconds))
 
     def select_sampling(
@@ -288,9 +286,12 @@ class GraphGenerator:
 
         Raises:
             GraphscoreError: not trained yet, or no candidate works.
-            CheckpointError: `run` holds no model.
+            CheckpointError: `run` holds no model, or another one.
         """
-        tried = self._trained().model.sampling_variants() if candidates is None else candidates
+        artifact = self._trained()
+        if run is not None:
+            artifact.check_run(Path(run))
+        tried = artifact.model.sampling_variants() if candidates is None else candidates
         selection = self._select("sampling", tried, validation, number, seed)
         if run is not None:
             RunFolder(run).store_settings(self.settings.model_dump(mode="json"))

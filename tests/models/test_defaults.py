@@ -187,6 +187,13 @@ def test_settings_that_fit_some_graphs_are_accepted_before_there_are_graphs():
         check_settings({"sampling": {"step_size": 1.0}}, on_cpu=True)
 
 
+def test_settings_of_large_graphs_can_be_read_before_there_are_graphs():
+    """Kinds of noise are a setting of large graphs only, whose default sampler is ancestral."""
+    given = {"noise": "posterior"}
+    generator = GraphGenerator(sampling=given, device="cpu", show_progress=False)
+    assert generator.settings.sampling == AncestralSettings(steps=256, **given)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_stored_settings_object_has_an_explicit_kind(kind):
     """Wherever several settings may stand, the stored ones say which they are."""

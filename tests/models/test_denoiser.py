@@ -177,6 +177,13 @@ def test_langevin_dynamics_keeps_to_the_levels_that_were_learned(fitted):
     assert all(low <= sigma <= high for sigma in seen)
 
 
+@pytest.mark.parametrize("model", ["denoiser", "edp-gnn"])
+def test_levels_of_langevin_dynamics_that_were_not_learned_are_refused(model):
+    for sigmas in ((5.0, 1.0), (1.0, 0.05)):
+        with pytest.raises(SettingsError, match=r"sampling.sigmas has (5|0.05), but.* trained on"):
+            GraphGenerator(model, sampling={"kind": "langevin", "sigmas": sigmas}, device="cpu")
+
+
 def test_an_exported_denoiser_keeps_the_sampler_that_was_chosen(graphs, tmp_path):
     from graphscore.artifacts.export import export_model
 
@@ -200,3 +207,13 @@ def test_the_chosen_sampler_is_kept_with_the_run(graphs, tmp_path):
     weights = after.network.state_dict()
     assert all(torch.equal(t, weights[name]) for name, t in before.network.state_dict().items())
     assert make().fit(graphs, run=run, resume=True).step == generator.step
+
+
+def test_a_choice_is_not_stored_with_another_model(graphs, tmp_path):
+    """Refused before the search, since the weights of that run would not fit the settings."""
+    make(seed=1).fit(graphs, run=tmp_path / "other")
+    before = (tmp_path / "other" / "checkpoint.json").read_bytes()
+    generator = make().fit(graphs)
+    with pytest.raises(CheckpointError, match=r"seed was 1"):
+        generator.select_sampling(graphs, number=2, run=tmp_path / "other")
+    assert (tmp_path / "other" / "checkpoint.json").read_bytes() == before

@@ -134,3 +134,12 @@ def test_guide_models_that_do_not_fit_are_refused(fitted, weaker, graphs):
     assert fitted.guided_by(narrow, sigma_min=0.3, sigma_max=1.0)
     with pytest.raises(SettingsError, match=r"not trained itself"):
         GraphGenerator.from_settings(guided.settings).fit(graphs)
+
+
+def test_a_guide_model_keeps_the_noise_levels_that_it_was_trained_on(fitted, graphs, tmp_path):
+    """An EDP-GNN interpolates its gains between levels of its own range."""
+    guide = make(network=EDP, noise={"sigma_min": 0.1, "sigma_max": 8.0}).fit(graphs)
+    guided = fitted.guided_by(guide)
+    guided.save(tmp_path / "model")
+    loaded = GraphGenerator.load(tmp_path / "model", device="cpu", show_progress=False)
+    assert torch.equal(logits(loaded), logits(guided))

@@ -10,7 +10,7 @@ from typing import Any, Self
 import networkx as nx
 import torch
 
-from graphscore.artifacts.checkpoint import read_checkpoint, write_checkpoint
+from graphscore.artifacts.checkpoint import read_checkpoint, read_document, write_checkpoint
 from graphscore.artifacts.document import MadeWith, ModelDocument, TrainingGraphs
 from graphscore.artifacts.run_folder import RunFolder
 from graphscore.config import RunSettings, changed_settings
@@ -93,6 +93,28 @@ class Artifact:
             made_with=document.made_with,
         )
 
+    def check_run(self, folder: Path) -> None:
+        """Refuse a folder whose run did not train this model.
+
+        Raises:
+            CheckpointError: it did not, or there is no run.
+        """
+        check_continues(folder, read_document(folder), self.model.settings, self.training_graphs)
+
+    def check_same_graphs(self, guide: Artifact) -> None:
+        """Refuse a guide model that was trained on other graphs.
+
+        Raises:
+            SettingsError: it was.
+        """
+        own, other = self.training_graphs, guide.training_graphs
+        if own.sha256 != other.sha256:
+            raise SettingsError(
+                f"the model was trained on {own.source} ({own.graphs} graphs) and its guide on "
+                f"{other.source} ({other.graphs} graphs). Train both on the same graphs in the "
+                "same order."
+            )
+
     def with_model(self, model: Model, *, seconds: float = 0.0) -> Artifact:
         """Return another model of the same training graphs, with some more training time."""
         return replace(self, model=model, seconds=self.seconds + seconds)
@@ -139,20 +161,6 @@ def describe_graphs(data: GraphBatch, source: str) -> TrainingGraphs:
     digest.update(data.sizes.to(torch.int64).numpy().tobytes())
     digest.update((data.adj > 0).numpy().tobytes())
     return TrainingGraphs(source=source, graphs=len(data), sha256=digest.hexdigest())
-
-
-def check_same_graphs(first: TrainingGraphs, second: TrainingGraphs) -> None:
-    """Refuse a model and a guide model that were trained on different graphs.
-
-    Raises:
-        SettingsError: they were.
-    """
-    if first.sha256 != second.sha256:
-        raise SettingsError(
-            f"the model was trained on {first.source} ({first.graphs} graphs) and its guide on "
-            f"{second.source} ({second.graphs} graphs). Train both on the same graphs in the same "
-            "order."
-        )
 
 
 def check_continues(

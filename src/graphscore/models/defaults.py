@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -96,20 +97,20 @@ def resolve_settings(given: Mapping[str, Any], *, nodes: int, on_cpu: bool) -> R
     return entry.model.Settings(**merge(defaults, sections))
 
 
-def check_settings(given: Mapping[str, Any], *, on_cpu: bool) -> None:
-    """Refuse settings that are wrong for graphs of every size, before there are any graphs.
+def check_settings(given: Mapping[str, Any], *, on_cpu: bool) -> RunSettings:
+    """Return the settings for small graphs or, if they are wrong for those, for large ones.
+
+    So settings that are wrong for graphs of every size are refused before there are any graphs.
 
     Raises:
         SettingsError: as `resolve_settings`.
     """
-    errors = []
-    for nodes in (1, 1000):
-        try:
-            resolve_settings(given, nodes=nodes, on_cpu=on_cpu)
-        except SettingsError as error:
-            errors.append(error)
-    if len(errors) == 2:
-        raise errors[0]
+    try:
+        return resolve_settings(given, nodes=1, on_cpu=on_cpu)
+    except SettingsError as error:
+        with suppress(SettingsError):
+            return resolve_settings(given, nodes=1000, on_cpu=on_cpu)
+        raise error
 
 
 def stored_settings(values: Mapping[str, Any]) -> RunSettings:

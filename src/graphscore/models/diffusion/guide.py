@@ -52,7 +52,9 @@ def guided_model(model: Model, guide: Model, guidance: GuidanceSettings) -> Deno
             f"to {trained.sigma_max:g}. Give sigma_min and sigma_max within both."
         )
     values = guidance.model_dump(include=set(GuidanceSettings.model_fields))
-    described = GuideSettings(network=guide.settings.network.model_dump(), **values)
+    described = GuideSettings(
+        network=guide.settings.network.model_dump(), noise=known.model_dump(), **values
+    )
     made = copy(model)
     made.settings = model.settings.replaced(guide=described.model_dump())
     # A copy of the guide, because it may be on another device and is to stay there.

@@ -229,7 +229,7 @@ class DenoiserModel(DiffusionModel):
             guide = make_posterior(
                 settings.guide.network,
                 GraphLikelihood(guide_likelihood),
-                settings.noise,
+                settings.guide.noise or settings.noise,
                 generator=generator,
             )
             self.network = GuidedPosterior(self.network, guide, settings.guide)

@@ -9,7 +9,12 @@ from pydantic import field_validator, model_validator
 
 from graphscore.config import RunSettings
 from graphscore.diffusion import DenoisingSettings, GuidanceSettings, SigmaLevels, SigmaRange
-from graphscore.diffusion.samplers import HeunSettings, LangevinSettings, SamplingSettings
+from graphscore.diffusion.samplers import (
+    HeunSettings,
+    LangevinSettings,
+    SamplerSettings,
+    SamplingSettings,
+)
 from graphscore.networks import DenoiserSettings, EDPGNNSettings, NetworkSettings
 from graphscore.training import TrainingSettings
 
@@ -18,6 +23,8 @@ class GuideSettings(GuidanceSettings):
     """The guide model of a guided model, and how strongly it guides."""
 
     network: NetworkSettings
+    noise: SigmaRange | None = None
+    """Noise levels that the guide model was trained on; those of the model if not given."""
 
 
 class DenoiserModelSettings(RunSettings):
@@ -44,9 +51,10 @@ class DenoiserModelSettings(RunSettings):
         return isinstance(self.network, DenoiserSettings) and self.network.communities
 
     @model_validator(mode="after")
-    def _starts_within(self) -> Self:
+    def _samples_within(self) -> Self:
         # Before training, rather than when graphs are asked for.
         self.noise.starting_at(getattr(self.sampling, "sigma_max", None))
+        _check_levels(self.sampling, self.noise.sigma_min, self.noise.sigma_max)
         return self
 
 
@@ -64,6 +72,11 @@ class EDPGNNModelSettings(RunSettings):
         """Optimiser steps in all."""
         return self.training.steps
 
+    @model_validator(mode="after")
+    def _samples_within(self) -> Self:
+        _check_levels(self.sampling, min(self.noise.sigmas), max(self.noise.sigmas))
+        return self
+
     @field_validator("sampling", mode="before")
     @classmethod
     def _needs_score(cls, sampling: Any) -> Any:
@@ -76,3 +89,14 @@ class EDPGNNModelSettings(RunSettings):
                 "(network.kind 'edp-gnn'), or the sampler 'langevin'"
             )
         return sampling
+
+
+def _check_levels(sampling: SamplerSettings, low: float, high: float) -> None:
+    """Refuse noise levels of Langevin dynamics that the network was not trained on."""
+    levels = sampling.sigmas if isinstance(sampling, LangevinSettings) else None
+    outside = [sigma for sigma in levels or () if not low <= sigma <= high]
+    if outside:
+        raise ValueError(
+            f"sampling.sigmas has {outside[0]:g}, but the network was trained on noise from "
+            f"{low:g} to {high:g}; give levels within"
+        )
