@@ -277,3 +277,21 @@ def test_batches_of_another_source_are_captured_too():
     run(plain)
     assert fast._replay is not None
     assert_same(fast, plain)
+
+
+@no_warnings
+def test_batches_of_any_size_and_width_are_captured_whole(make_network):
+    """Neither the size in the settings nor the width of the first batch cuts anything off."""
+    settings = TrainingSettings(steps=5, batch_size=1, log_every=2)
+
+    def make(trainer, *, trim):
+        network, data, objective = make_network("paper", MIXED)
+        batches = BatchSampler(data, 3, seed=2, trim=trim)
+        return trainer(network, batches, objective, settings, seed=0, device="cpu")
+
+    fast, plain = make(CudaGraphTrainer, trim=True), make(Trainer, trim=False)
+    assert [plain.batches.widths(step)[-1] for step in range(2)] == [28, 30]
+    run(fast)
+    run(plain)
+    assert fast._replay is not None
+    assert_same(fast, plain)

@@ -60,9 +60,9 @@ class CudaGraphTrainer(Trainer):
         blocks: list[nn.Module] = getattr(network, "blocks_to_compile", [])
         # Networks without blocks compute in single precision, where alignment brings nothing.
         width = aligned if blocks else int
-        size, strata = settings.batch_size, None
+        strata = None
         if isinstance(data, GraphBatch):
-            data = data.padded(width(data.max_nodes)).to(device)
+            data, size = data.padded(width(data.max_nodes)).to(device), settings.batch_size
             strata = SizeStratifiedSampler(data, size, seed=seed, trim=False)
             data = BatchSampler(data, size, seed=seed, sort=bucketing, trim=False)
         super().__init__(
@@ -70,10 +70,13 @@ class CudaGraphTrainer(Trainer):
         )
         copies = objective.noise_copies
         self._generator = torch.Generator(self.device)
-        self._metrics: Tensor | None = None
+        self._metrics = self._parameters[0].new_zeros(3 + objective.sigma_bins)
         self._replay: Callable[[], None] | None = None
         self._captures = True
-        self._shape = [MicroBatch(slice(0, size * copies), self.batches.batch(0).max_nodes)]
+        # As wide as what a capture reads, which may be wider than the batch of a plain step.
+        self.batches.load(self.step)
+        items = slice(0, self.batches.batch_size * copies)
+        self._shape = [MicroBatch(items, self.batches.loaded().max_nodes)]
         if strata is not None and bucketing and not self._micro.couples_graphs:
             widths = [width(max(1, needed)) for needed in strata.widths() for _ in range(copies)]
             buckets = buckets_of_similar_width(widths, OVERHEAD, fewest=2)
@@ -94,7 +97,7 @@ class CudaGraphTrainer(Trainer):
         reseed(self._generator, self.seed, "noise", self.step)
         if self._replay is None:
             self._replay = self._capture()
-        if self._replay is None or self._metrics is None:
+        if self._replay is None:
             return super().train_step()
         self._replay()
         self.step += 1
@@ -135,10 +138,7 @@ class CudaGraphTrainer(Trainer):
             norm = self._clip_gradient()
             self._optimiser.step()
             self.average.update()
-            values = torch.cat([norm.view(1), metrics])
-            if self._metrics is None:
-                self._metrics = torch.zeros_like(values)  # in a run before the capture
-            self._metrics.copy_(values)
+            self._metrics.copy_(torch.cat([norm.view(1), metrics]))
 
         before = [(tensor, tensor.clone()) for tensor in self._changing()]
         had_state = bool(self._optimiser.state)
