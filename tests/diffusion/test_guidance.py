@@ -78,16 +78,6 @@ def test_the_likelihood_is_that_of_the_better_network(better, weaker):
     assert GuidedPosterior(better, weaker, GuidanceSettings()).likelihood == better.likelihood
 
 
-def test_another_weight_shares_the_networks(better, weaker):
-    guided = GuidedPosterior(better, weaker, GuidanceSettings(weight=2.0, sigma_max=1.0))
-    other = guided.with_weight(0.5)
-    assert (other.better, other.guide) == (better, weaker)
-    assert other.guidance == GuidanceSettings(weight=0.5, sigma_max=1.0)
-    assert guided.with_weight(0) is better
-    with pytest.raises(SettingsError, match=r"weight.*-1"):
-        guided.with_weight(-1)
-
-
 def test_blocks_of_both_are_compiled(better, weaker):
     guided = GuidedPosterior(better, weaker, GuidanceSettings())
     assert guided.blocks_to_compile == [*better.network.blocks, *weaker.network.blocks]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +16,6 @@ from graphscore.acceleration.fused import fused_langevin, outside_kernel
 from graphscore.acceleration.langevin import cuda_graph_langevin
 from graphscore.acceleration.messages import short, warn
 from graphscore.acceleration.trainer import CudaGraphTrainer
-from graphscore.diffusion.likelihood import Prior
 from graphscore.diffusion.posterior import Posterior
 from graphscore.diffusion.samplers import SAMPLERS, OnStep, SamplerSettings, SamplingResult
 from graphscore.errors import GraphscoreError, SettingsError
@@ -45,19 +45,8 @@ def resolve_accelerate(value: str) -> Accelerate:
     return "auto" if value == "auto" else "off"
 
 
-class Sample(Protocol):
-    """A sampler with its function already chosen."""
-
-    def __call__(
-        self,
-        prior: Prior,
-        noise: Any,
-        settings: Any,
-        *,
-        generator: torch.Generator,
-        initial: GraphState | None = None,
-        on_step: OnStep | None = None,
-    ) -> SamplingResult: ...
+Sample = Callable[..., SamplingResult]
+"""A sampler with its function already chosen; arguments as in `diffusion.samplers`."""
 
 
 @dataclass(frozen=True)
@@ -124,15 +113,8 @@ def falling_back(name: str, fast: Sample, slower: Sample) -> Sample:
     """Return what runs `fast` or, where that does not work, `slower` with a warning."""
 
     def sample(
-        prior: Prior,
-        noise: Any,
-        settings: Any,
-        *,
-        generator: torch.Generator,
-        initial: GraphState | None = None,
-        on_step: OnStep | None = None,
+        *arguments: Any, generator: torch.Generator, on_step: OnStep | None = None, **options: Any
     ) -> SamplingResult:
-        run: dict[str, Any] = {"generator": generator, "initial": initial, "on_step": on_step}
         random_state = generator.get_state()
         started = False
 
@@ -143,7 +125,7 @@ def falling_back(name: str, fast: Sample, slower: Sample) -> Sample:
                 on_step(done, state)
 
         try:
-            return fast(prior, noise, settings, **{**run, "on_step": watched})
+            return fast(*arguments, generator=generator, on_step=watched, **options)
         except (GraphscoreError, torch.OutOfMemoryError):
             raise
         # Compilers and drivers raise exceptions of many kinds, none of them the user's concern.
@@ -152,7 +134,7 @@ def falling_back(name: str, fast: Sample, slower: Sample) -> Sample:
                 raise  # What works and then fails is no missing path, and may be the caller's own.
             warn(f"{name} does not work here, so sampling takes a slower path ({short(error)}).")
         generator.set_state(random_state)
-        return slower(prior, noise, settings, **run)
+        return slower(*arguments, generator=generator, on_step=on_step, **options)
 
     return sample
 

@@ -76,9 +76,9 @@ class Artifact:
         """
         document, tensors = read_checkpoint(folder)
         model = model_of(document, folder)
-        averaged = {name: tensor for name, tensor in tensors.items() if name.startswith(AVERAGE)}
         if model.network is not None:
-            weights = {name.removeprefix(AVERAGE): tensor for name, tensor in averaged.items()}
+            averaged = [name for name in tensors if name.startswith(AVERAGE)]
+            weights = {name.removeprefix(AVERAGE): tensors[name] for name in averaged}
             try:
                 model.network.load_state_dict(weights)
             except RuntimeError as error:

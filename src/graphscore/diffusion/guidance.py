@@ -79,12 +79,6 @@ class GuidedPosterior(Posterior):
         """Those of both networks."""
         return [*self.better.blocks_to_compile, *self.guide.blocks_to_compile]
 
-    def with_weight(self, weight: float) -> Posterior:
-        """Return the same two networks with another weight; the better one alone for 0."""
-        if not weight:
-            return self.better
-        return GuidedPosterior(self.better, self.guide, self.guidance.replaced(weight=weight))
-
     def logits(
         self, noisy: GraphState, sigma: Tensor, condition: Condition = NO_CONDITION
     ) -> GraphState:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from graphscore.graphs.state import GraphState, pair_mask
+from graphscore.graphs.state import GraphState, pair_mask, per_graph
 
 
 def symmetric_noise(
@@ -62,13 +62,9 @@ def score_of_mean(mean: GraphState, noisy: GraphState, sigma: Tensor) -> GraphSt
 
     With the clean state in place of D it is the exact score of the noise, grad log q_sigma(A~ | A).
     """
-    return (mean - noisy).map(lambda entries: entries / _square(sigma, entries))
+    return (mean - noisy).map(lambda entries: entries / per_graph(sigma, entries).square())
 
 
 def mean_of_score(score: GraphState, noisy: GraphState, sigma: Tensor) -> GraphState:
     """Return the posterior mean D = A~ + sigma^2 s of the score s (Tweedie's formula)."""
-    return noisy + score.map(lambda entries: _square(sigma, entries) * entries)
-
-
-def _square(sigma: Tensor, entries: Tensor) -> Tensor:
-    return sigma.view(-1, *[1] * (entries.ndim - 1)).square()
+    return noisy + score.map(lambda entries: per_graph(sigma, entries).square() * entries)

@@ -137,7 +137,7 @@ class DenoisingSettings(Settings):
     loss: Literal["cross-entropy", "squared"] = "cross-entropy"
     """Cross-entropy of the logits, or the squared error of the posterior mean."""
     half_precision: bool = True
-    """On CUDA, compute products in bfloat16."""
+    """On CUDA, compute products in bfloat16 in training."""
 
 
 @dataclass(frozen=True)

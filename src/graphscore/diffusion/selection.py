@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -53,13 +54,11 @@ def select(
     for candidate in candidates:
         try:
             trials.append((candidate, distance(candidate)))
-        except (
-            SamplingError
-        ):  # a step size too large for the model: no candidate, but no reason to stop
-            trials.append((candidate, float("inf")))
+        except SamplingError:  # for instance a step size that is too large for the model
+            trials.append((candidate, math.inf))
     if not trials:
         raise SettingsError("there is nothing to choose from: give at least one candidate.")
-    finite = [trial for trial in trials if trial[1] < float("inf")]
+    finite = [trial for trial in trials if trial[1] < math.inf]
     if not finite:
         raise SettingsError(
             f"none of {len(trials)} sampler settings gave finite samples. "

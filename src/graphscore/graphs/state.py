@@ -152,12 +152,8 @@ class GraphState:
 
     def repeated(self, copies: int) -> GraphState:
         """Return every graph `copies` times in a row."""
-        edges, mask, nodes = (
-            repeat_rows(values, copies) for values in (self.edges, self.node_mask, self.nodes)
-        )
-        assert edges is not None
-        assert mask is not None
-        return GraphState(edges, mask, nodes)
+        every = (self.edges, self.node_mask, self.nodes)
+        return GraphState(*(repeat_rows(values, copies) for values in every))
 
 
 def repeat_rows(values: Any, copies: int) -> Any:

@@ -44,7 +44,7 @@ class EDPGNNSettings(Settings):
     edge_norm: Literal["none", "batch"] = "none"
     """Normalisation inside the edge MLPs."""
     initial_gains: Literal["inverse-sigma", "one"] = "inverse-sigma"
-    """Where the output MLP's first and last gains start."""
+    """Where the output MLP's first and last gains start; always one in the model "denoiser"."""
 
     @model_validator(mode="after")
     def _has_layers(self) -> Self:

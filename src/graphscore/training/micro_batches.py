@@ -96,7 +96,8 @@ class MicroBatcher:
             raise TrainingError(
                 f"one graph padded to {nodes} nodes does not fit in the memory of {self._device}, "
                 "not even alone. Leave out the largest graphs, use a smaller network "
-                "(network.edge_width, network.channels), or a device with more memory."
+                "(network.pair_width and blocks of a denoiser, network.edge_width and channels of "
+                "an EDP-GNN), or a device with more memory."
             )
 
     def _bytes_per_pair(self, largest: GraphBatch) -> float:

@@ -147,10 +147,6 @@ class Trainer:
         self._bucketing = bucketing
         self._micro = MicroBatcher(self.network, self.device)
 
-    def progress(self) -> float:
-        """Return the share of the training that is done, which the learning rate follows."""
-        return min(1.0, self.step / max(1, self.settings.steps - 1))
-
     @property
     def finished(self) -> bool:
         """Whether all steps are done."""
@@ -160,7 +156,8 @@ class Trainer:
         """Return the learning rate of the next step: a rise, then half a cosine."""
         first, last = self.settings.learning_rate, self.settings.final_learning_rate
         rise = min(1.0, (self.step + 1) / (self.settings.warmup_steps + 1))
-        return rise * (last + (first - last) * (1 + math.cos(math.pi * self.progress())) / 2)
+        done = min(1.0, self.step / max(1, self.settings.steps - 1))
+        return rise * (last + (first - last) * (1 + math.cos(math.pi * done)) / 2)
 
     def train_step(self) -> Tensor:
         """Take one optimiser step; returns its metrics without waiting for the device.

@@ -35,7 +35,7 @@ class SamplerSettings(Settings):
         raise NotImplementedError
 
     def variants(self, trained: SigmaRange | None) -> list[Self]:
-        """Return the settings that a search on validation graphs tries, this one among them.
+        """Return the settings that a search on validation graphs tries.
 
         Args:
             trained: range of noise levels that the network was trained on, if it is a range.
