@@ -56,6 +56,7 @@ RESUME = ["train", "graphs.g6", "--out", "run", "--resume"]
                 ["--learning-rate", "1"],
                 ["--communities"],
                 ["--validation", "graphs.g6"],
+                ["--tensorboard"],
             )
         ),
         pytest.param(

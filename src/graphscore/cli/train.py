@@ -90,11 +90,9 @@ def train(
 
     if max_seconds is not None and not max_seconds >= 0:
         raise SettingsError(f"--max-seconds {max_seconds:g}: give at least 0.")
-    overrides = _overrides(
-        seed=seed, steps=steps, batch_size=batch_size, learning_rate=learning_rate
-    )
-    if communities:
-        overrides["network"] = {"communities": True}
+    training = {"steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
+    sections = {"network": {"communities": communities or None}, "training": training}
+    overrides = _given({"seed": seed, **{name: _given(part) for name, part in sections.items()}})
     settings = _settings(out if resume else None, config, model, overrides)
     if reading.max_nodes is None:
         reading = replace(reading, max_nodes=MAX_NODES)
@@ -102,11 +100,15 @@ def train(
     # Before the long work, so that a wrong name costs nothing.
     held_out = None if validation is None else load(validation, reading, split="val")
     generator = GraphGenerator.from_settings(settings, device=device, accelerate=accelerate)
-    if held_out is not None and not hasattr(generator.settings, "sampling"):
-        raise SettingsError(
-            f"--validation chooses the sampler's settings, and the model "
-            f"{generator.settings.model!r} has none. Leave it out."
-        )
+    for option, used, section in (
+        ("--validation", held_out is not None, "sampling"),
+        ("--tensorboard", tensorboard, "training"),
+    ):
+        if used and not hasattr(generator.settings, section):
+            raise SettingsError(
+                f"{option} has no meaning for the model {generator.settings.model!r}, which has "
+                f"no settings for {section}. Leave it out."
+            )
     on_record = tensorboard_writer(out / "tensorboard") if tensorboard else None
     with stop_requested(max_seconds) as stop:
         generator.fit(
@@ -125,17 +127,9 @@ def train(
     return 130 if stop.signalled else 0
 
 
-def _overrides(
-    *,
-    seed: int | None,
-    steps: int | None,
-    batch_size: int | None,
-    learning_rate: float | None,
-) -> dict[str, Any]:
-    training = {"steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
-    chosen = {name: value for name, value in training.items() if value is not None}
-    section = {"training": chosen} if chosen else {}
-    return {**({} if seed is None else {"seed": seed}), **section}
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """Leave out options that were not given, and sections without any."""
+    return {name: value for name, value in options.items() if value not in (None, {})}
 
 
 def _settings(

@@ -67,16 +67,11 @@ def load(seed: int, *, released: bool) -> list[nx.Graph[Any]]:
 
 
 def sample_community(num: int, *, seed: int = 0, released: bool = False) -> list[nx.Graph[Any]]:
-    """Draw fresh graphs from the ground-truth distribution, for comparison with models.
-
-    They are independent of the graphs of `load_dataset` at every seed. A larger `num` continues the
-    same sequence.
+    """Draw fresh graphs of the same distribution, see `datasets.dataset.fresh_generator`.
 
     Source: Niu et al. 2020, appendix on datasets; with `released`, the published files.
 
     Args:
-        num: number of graphs.
-        seed: seed of the sequence.
         released: draw like `community-small-released` instead of `community-small`.
 
     Raises:

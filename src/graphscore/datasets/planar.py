@@ -41,16 +41,9 @@ def load(seed: int) -> list[nx.Graph[Any]]:
 
 
 def sample_planar(num: int, *, seed: int = 0) -> list[nx.Graph[Any]]:
-    """Draw fresh graphs from the ground-truth distribution, for comparison with models.
-
-    They are independent of the graphs of `load_dataset` at every seed. A larger `num` continues the
-    same sequence.
+    """Draw fresh graphs of the same distribution, see `datasets.dataset.fresh_generator`.
 
     Source: Martinkus et al. 2022, on synthetic datasets.
-
-    Args:
-        num: number of graphs.
-        seed: seed of the sequence.
 
     Raises:
         DatasetError: `num` is negative.
