@@ -117,7 +117,7 @@ class GraphGenerator:
             source: name of the graphs in messages and in the checkpoint.
             checkpoint_seconds: time between checkpoints.
             on_record: called with each training record.
-            should_stop: asked between steps; training then ends early with a checkpoint.
+            should_stop: called between steps; training then ends early with a checkpoint.
             stop_at: end early at this step, on the schedule of the whole training.
 
         Raises:

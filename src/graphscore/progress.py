@@ -63,7 +63,7 @@ def _lines(description: str, total: int) -> Update:
     def update(done: int, note: str) -> None:
         nonlocal shown, first
         now = time.monotonic()
-        # A resumed run starts in the middle: only what was done here tells the speed.
+        # A resumed run starts in the middle: the speed is that of what was done here.
         first = done if first is None else first
         if now - shown < _SECONDS_BETWEEN_LINES and done < total:
             return

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def processor() -> str:
-    """Name of the processor as the system tells it."""
+    """Name of the processor, from the system."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
@@ -26,10 +26,10 @@ def processor() -> str:
 
 
 def commit(root: Path = ROOT) -> str | None:
-    """Short name of the commit that this code is, None where nothing tells it.
+    """Short name of the commit of this code, None if unknown.
 
     Where files are copied to a machine without their history, a file `COMMIT` at the root of the
-    repository tells it (git-ignored; `git rev-parse --short HEAD > COMMIT` before copying).
+    repository holds it (git-ignored; `git rev-parse --short HEAD > COMMIT` before copying).
     """
     try:
         known = (root / "COMMIT").read_text(encoding="utf-8").strip()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ import torch
 from graphscore.acceleration import denoise as denoise_module
 from graphscore.acceleration import langevin as langevin_module
 from graphscore.acceleration import trainer as trainer_module
-from graphscore.acceleration.choice import falling_back
+from graphscore.acceleration.choice import choose_sampler, falling_back
 from graphscore.acceleration.denoise import cuda_graph_denoise
 from graphscore.acceleration.langevin import STEPS_BETWEEN_REPORTS, cuda_graph_langevin
 from graphscore.diffusion import (
@@ -29,9 +30,11 @@ from graphscore.diffusion.samplers import (
     AncestralSettings,
     HeunSettings,
     LangevinSettings,
+    Sampler,
+    SamplerSettings,
     annealed_langevin,
 )
-from graphscore.errors import GraphscoreWarning, SamplingError
+from graphscore.errors import GraphscoreWarning, SamplingError, SettingsError
 from graphscore.graphs import NO_CONDITION, Condition, GraphState, node_mask_of_sizes
 from graphscore.models.communities import community_tensor
 from graphscore.networks import EDPGNNSettings
@@ -226,3 +229,22 @@ def test_a_capture_that_fails_gives_way_to_the_plain_sampler(score_network, prio
     expected = plain(prior, LEVELS, settings, generator=torch_generator(3))
     assert torch.equal(found.state.edges, expected.state.edges)
     assert counts == [1, 2, 3, 4, 5, 6]
+
+
+def test_only_langevin_dynamics_takes_its_fast_paths(score_network, monkeypatch):
+    """Another sampler that needs the score is run as it is."""
+
+    def mine(score, *_, **__):
+        return "mine"
+
+    monkeypatch.setitem(SAMPLERS, "mine", Sampler(SamplerSettings, mine, needs="score"))
+    on_cuda = SimpleNamespace(device=torch.device("cuda"), shape=(1, 5))
+    path = choose_sampler(score_network, on_cuda, SamplerSettings(kind="mine"))
+    assert (path.name, path.sample()) == ("plain", "mine")
+    assert choose_sampler(score_network, on_cuda, LangevinSettings()).name != "plain"
+
+
+def test_samplers_that_denoise_need_a_posterior(score_network):
+    mask = torch.ones(1, 5, dtype=torch.bool)
+    with pytest.raises(SettingsError, match=r"'heun' needs a network with a posterior mean"):
+        choose_sampler(score_network, mask, HeunSettings())

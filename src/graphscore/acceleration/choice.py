@@ -17,7 +17,13 @@ from graphscore.acceleration.langevin import cuda_graph_langevin
 from graphscore.acceleration.messages import short, warn
 from graphscore.acceleration.trainer import CudaGraphTrainer
 from graphscore.diffusion.posterior import Posterior
-from graphscore.diffusion.samplers import SAMPLERS, OnStep, SamplerSettings, SamplingResult
+from graphscore.diffusion.samplers import (
+    SAMPLERS,
+    LangevinSettings,
+    OnStep,
+    SamplerSettings,
+    SamplingResult,
+)
 from graphscore.errors import GraphscoreError, SettingsError
 from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.condition import NO_CONDITION, Condition
@@ -75,9 +81,12 @@ def choose_sampler(
 
     On CUDA, samplers that denoise call a CUDA graph of the network. Langevin dynamics is the fused
     kernel where it knows the network and the graphs are small enough, else a CUDA graph of a step.
+    Other samplers that need the score are plain.
 
-    >>> from graphscore.diffusion.samplers import LangevinSettings
-    >>> from graphscore.networks import EDPGNN, EDPGNNSettings
+    Raises:
+        SettingsError: the sampler needs a posterior mean, which the network does not have.
+
+    >>> from graphscore.networks import EDPGNNSettings
     >>> network = EDPGNN(EDPGNNSettings(), (1.0, 0.1), generator=torch.Generator())
     >>> mask = torch.ones(1, 20, dtype=torch.bool)
     >>> choose_sampler(network, mask, LangevinSettings()).name
@@ -86,7 +95,11 @@ def choose_sampler(
     sampler = SAMPLERS[settings.kind]
     fast = accelerate == "auto" and node_mask.device.type == "cuda"
     if sampler.needs == "denoise":
-        assert isinstance(network, Posterior)
+        if not isinstance(network, Posterior):
+            raise SettingsError(
+                f"the sampler {settings.kind!r} needs a network with a posterior mean, see "
+                "`diffusion.Posterior`; a score network is sampled by 'langevin'."
+            )
         denoise: Any = partial(network.denoise, condition=condition)
         if fast:
             pairs = node_mask.shape[0] * node_mask.shape[1] ** 2
@@ -97,7 +110,7 @@ def choose_sampler(
         return SamplerPath(name, partial(sampler.function, denoise))
     score = partial(network, condition=condition)
     plain = partial(sampler.function, score)
-    if not fast:
+    if not fast or not isinstance(settings, LangevinSettings):
         return SamplerPath("plain", plain)
     captured = falling_back("a CUDA graph", partial(cuda_graph_langevin, score), plain)
     if not isinstance(network, EDPGNN) or outside_kernel(network, node_mask.shape[1]):

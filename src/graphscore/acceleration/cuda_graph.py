@@ -24,7 +24,7 @@ def cuda_graph(
         undo: puts back what the runs before the capture changed.
     """
     state = generator.get_state()
-    # Capture wants a side stream, and the warm-up must have used the same one.
+    # Capture needs a side stream, and the warm-up must have used the same one.
     stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     graph = torch.cuda.CUDAGraph()
     try:

@@ -33,7 +33,7 @@ _SMALLEST_DOT = 16
 
 
 def outside_kernel(network: EDPGNN, nodes: int) -> bool:
-    """Tell whether a network or the size of its graphs is beyond what the kernel can do."""
+    """Return whether a network, or the size of its graphs, is beyond what the kernel can do."""
     settings = network.settings
     return (
         settings.node_readout != "concat"

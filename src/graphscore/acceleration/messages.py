@@ -19,6 +19,6 @@ def short(error: Exception) -> str:
     'no driver'
     """
     lines = str(error).strip().splitlines()
-    # Compilers say first who raised it and then what.
+    # Compilers name the part that raised it in the first line.
     said = 2 if lines and lines[0].endswith(":") else 1
     return " ".join(line.strip() for line in lines[:said]) or type(error).__name__

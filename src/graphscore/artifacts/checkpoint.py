@@ -47,7 +47,7 @@ def write_checkpoint(folder: Path, document: ModelDocument, tensors: dict[str, T
     file = TensorFile(file=name, bytes=len(payload), sha256=sha256)
     complete = document.model_copy(update={"tensors": file})
     write_file(folder / DOCUMENT, complete.to_json())
-    # Older tensors, and what a process killed while writing left; nobody else's files.
+    # Older tensors, and what a process killed while writing left; no other files.
     for path in folder.iterdir():
         if path.name != name and is_leftover(path.name):
             with contextlib.suppress(OSError):

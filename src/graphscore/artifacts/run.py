@@ -91,7 +91,7 @@ class TrainingRun:
             stored: checkpoint to continue from.
             checkpoint_seconds: time between checkpoints.
             on_record: called with each training record.
-            should_stop: asked between steps.
+            should_stop: called between steps.
             stop_at: end early at this step.
             show_progress: show it on standard error.
         """

@@ -112,8 +112,8 @@ class RunFolder:
                 stream.write(json.dumps(record) + "\n")
         except OSError as error:
             raise OutputError(
-                f"{self.path / LOG}: cannot write ({error.strerror}). Make room or rights for it "
-                "and continue with --resume (resume=True)."
+                f"{self.path / LOG}: cannot write ({error.strerror}). Free space or change "
+                "permissions, and continue with --resume (resume=True)."
             ) from None
 
     def records(self) -> list[dict[str, Any]]:

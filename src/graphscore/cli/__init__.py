@@ -1,1 +1,1 @@
-"""The command line: parse, call, write. Nobody imports it."""
+"""The command line: parse, call, write. No other package imports it."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graphscore.settings import Settings
 
 MAX_NODES = 200
-"""Memory and time grow with the square of the nodes; larger graphs want a deliberate choice."""
+"""Memory and time grow with the square of the nodes; larger graphs need a deliberate choice."""
 
 _READING = ReadingOptions()
 
@@ -91,8 +91,8 @@ def train(
     if max_seconds is not None and not max_seconds >= 0:
         raise SettingsError(f"--max-seconds {max_seconds:g}: give at least 0.")
     training = {"steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
-    sections = {"network": {"communities": communities or None}, "training": training}
-    overrides = _given({"seed": seed, **{name: _given(part) for name, part in sections.items()}})
+    network = {"communities": communities or None}
+    overrides = _given({"seed": seed, "network": _given(network), "training": _given(training)})
     settings = _settings(out if resume else None, config, model, overrides)
     if reading.max_nodes is None:
         reading = replace(reading, max_nodes=MAX_NODES)

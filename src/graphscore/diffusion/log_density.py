@@ -24,7 +24,7 @@ def log_density_difference(
     Args:
         score: `score(state, sigma)`.
         state: A, with symmetric edges.
-        sigma: (B,) noise level at which the density is asked for.
+        sigma: (B,) noise level of the density.
         points: number of quadrature points, one network call each.
 
     Returns:

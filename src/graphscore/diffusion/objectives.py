@@ -28,7 +28,7 @@ SIGMA_BINS = 4
 
 @dataclass(frozen=True)
 class NoisyBatch:
-    """Graphs under noise: items that a network is asked about.
+    """Graphs under noise: the items that a network answers.
 
     Attributes:
         clean, noisy: states of all items.

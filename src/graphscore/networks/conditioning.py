@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 
 def _silu(x: Tensor) -> Tensor:
-    # Without gradients nobody needs the input again, and in place is faster.
+    # Without gradients the input is not needed again, and in place is faster.
     return nn.functional.silu(x, inplace=not x.requires_grad)
 
 
@@ -90,7 +90,7 @@ class LevelTable(nn.Module):
         self.shift = nn.Parameter(torch.zeros(levels, 0))
 
     def add(self, bias: Tensor) -> LevelColumns:
-        """Make room for a layer with this bias (out,); its gains start at one, its shifts at zero.
+        """Add columns for a layer with this bias (out,); gains start at one, shifts at zero.
 
         To be called while the network is made: it replaces the parameters by longer ones.
         """
@@ -164,7 +164,7 @@ def scaled(x: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
 class ConditionalLinear(nn.Module):
     """(W x + b) * gain(sigma) + shift(sigma), a linear map with a gain and bias per noise level.
 
-    All but W stand in the network's `table`; without one it is a plain linear map. Parameters are
+    All but W is in the network's `table`; without one it is a plain linear map. Parameters are
     drawn from `generator`, so that making a network leaves the global random state alone.
     """
 

@@ -196,7 +196,7 @@ class Block(nn.Module):
         y = normalised(x)
         # Rows in, matrices out, which would otherwise be one more pass over memory. The sum is part
         # of the product, so that a compiler cannot join it to what follows and leave it unrounded:
-        # the gradient of a maximum asks which entry is equal to it.
+        # the gradient of a maximum goes to the entry that is equal to it.
         projected = torch.baddbmm(of_projection.shift.mT, self.projection(of_projection).mT, y.mT)
         first, seen, second = torch.split(pairs.matrices_of(projected), self.parts, dim=1)
         z = self.nodes(z, seen, of_nodes, pairs)

@@ -108,7 +108,7 @@ class _WithGradients(torch.autograd.Function):
         x, *arguments, first_in, first_out, second_in, second_out = ctx.saved_tensors
         weights = PairWeights(*arguments)
         if torch.is_grad_enabled():
-            # Someone asks for the gradient of the gradient, which the plain formula gives.
+            # The gradient of the gradient is needed, which the plain formula gives.
             return _differentiable_gradients(grad, x, weights, ctx.needs_input_grad)
         # Few features against many pairs: these stay features first, as they come.
         grad = grad.flatten(2).contiguous()

@@ -22,7 +22,7 @@ _UNLIMITED = 1 << 60
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether an error of torch means that memory ran out.
+    """Return whether an error of torch means that memory ran out.
 
     On the CPU and in libraries torch has no class for it, only the message.
 
@@ -37,7 +37,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def free_memory(device: torch.device) -> None:
-    """Give back what a failed attempt left, so that a smaller one finds room."""
+    """Free what a failed attempt left, so that a smaller one fits."""
     gc.collect()
     if device.type == "cuda":
         torch.cuda.empty_cache()
@@ -67,7 +67,7 @@ def saved_bytes(function: Callable[[], Any]) -> int:
 
 
 def available_memory(device: torch.device) -> int | None:
-    """Return the bytes that can still be used on a device, or None if nobody can tell."""
+    """Return the bytes that can still be used on a device, or None if that is unknown."""
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
         held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
@@ -116,7 +116,7 @@ def _left_in(folder: Path, limit_file: str, usage_file: str, reclaimable: str) -
     limit, usage = _read(folder / limit_file).strip(), _read(folder / usage_file).strip()
     if not (limit.isdigit() and usage.isdigit()) or int(limit) > _UNLIMITED:
         return None
-    # Pages of files that nobody uses count as used, but make room when asked.
+    # Cached pages of files count as used, but are freed when memory is needed.
     pairs = (line.split() for line in _read(folder / "memory.stat").splitlines())
     given_back = sum(int(value) for name, value in pairs if name == reclaimable)
     return int(limit) - int(usage) + given_back

@@ -19,7 +19,7 @@ SHARE = 1 / 3
 needs as much again, and other programs need some."""
 
 MEASURED_NODES = 200
-"""Nodes that tell the memory of larger graphs: what does not grow with pairs is small by then."""
+"""Nodes at which larger graphs are measured: what does not grow with pairs is small by then."""
 
 
 class MicroBatcher:

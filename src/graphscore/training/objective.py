@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 class Items(Protocol):
-    """What a network is asked about in one step, computed in micro-batches."""
+    """What a network answers in one step, computed in micro-batches."""
 
     def __len__(self) -> int: ...
 

@@ -33,7 +33,7 @@ class Muon(torch.optim.Optimizer):
     """Moves matrices by their orthogonalised momentum and everything else like Adam.
 
     Args:
-        parameters: of a network; which of them are matrices, their shapes tell.
+        parameters: of a network; matrices are recognised by their shapes.
         rate: learning rate, a tensor that may be changed between steps.
         adam: settings of Adam.
 

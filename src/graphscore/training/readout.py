@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class ReadOut:
-    """Numbers on their way from the device to the host, which goes on working meanwhile.
+    """Numbers on their way from the device to the host, which does not wait for them.
 
     Attributes:
         step: optimiser steps done when the numbers were made.

@@ -44,7 +44,7 @@ class TrainingSettings(Settings):
     optimiser: Literal["adam", "muon"] = "adam"
     """Adam, or Muon, which makes the singular values of a matrix's update alike."""
     learning_rate: float = Field(default=2e-3, gt=0)
-    """Learning rate at the start; Muon wants a larger one than Adam."""
+    """Learning rate at the start; Muon needs a larger one than Adam."""
     final_learning_rate: float = Field(default=2e-5, gt=0)
     """Learning rate at the last step; it falls on a cosine in between."""
     warmup_steps: int = Field(default=0, ge=0)
@@ -252,7 +252,7 @@ class Trainer:
             on_record: called every `log_every` steps and at the end, after the metrics were found
                 to be finite: the moment to write a checkpoint. On CUDA metrics arrive later, so
                 `self.step` may be ahead of the record's step.
-            should_stop: asked between steps.
+            should_stop: called between steps.
 
         Returns:
             True when all steps are done.
@@ -317,7 +317,7 @@ class Trainer:
         """Return everything that continues this training, by name.
 
         Raises:
-            TrainingError: it is not finite. The record that would tell may still be underway.
+            TrainingError: it is not finite, which the records may not show yet.
         """
         tensors = training_state(self.network, self.average, self._optimiser)
         # Counters may live elsewhere.

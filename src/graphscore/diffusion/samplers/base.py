@@ -87,7 +87,7 @@ class SamplingResult:
 
 
 class FiniteCheck:
-    """Notices states that are not finite without making the device wait at every step."""
+    """Finds states that are not finite without waiting for the device at every step."""
 
     def __init__(self, steps: int, device: torch.device) -> None:
         self._finite = torch.ones(steps, dtype=torch.bool, device=device)

@@ -126,7 +126,7 @@ class DiffusionModel(Model):
             try:
                 guide = settings.guide.replaced(weight=guidance)
             except SettingsError as error:
-                # The settings call it weight, who samples calls it guidance.
+                # The settings call it weight, the arguments of `sample` guidance.
                 raise SettingsError(f"guidance: {error}") from None
             settings = settings.replaced(guide=guide.model_dump())
             network = GuidedPosterior(network.better, network.guide, guide)
