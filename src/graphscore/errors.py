@@ -4,6 +4,19 @@ Each message says what happened, where, what was expected and what to do. The co
 the message of any `GraphscoreError` and exits with code 2; anything else is a bug.
 """
 
+import difflib
+from collections.abc import Iterable
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint at the known name that is nearest to an unknown one; empty if none is near.
+
+    >>> did_you_mean("Ego_smal", ["ego-small", "grid"])
+    " Did you mean 'ego-small'?"
+    """
+    near = difflib.get_close_matches(name.lower().replace("_", "-"), known, n=1, cutoff=0.5)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
 
 class GraphscoreError(Exception):
     """Base of all errors caused by input, settings or files rather than by a bug."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from graphscore.artifacts.checkpoint import DOCUMENT
-from graphscore.errors import CheckpointError
+from graphscore.errors import CheckpointError, did_you_mean
 
 MODELS = Path(__file__).parent / "pretrained"
 """One folder per model: `checkpoint.json`, its tensors, `card.json` and the card as `README.md`."""
@@ -73,6 +72,4 @@ def _known(name: str) -> str:
     names = list_pretrained()
     if not names:
         return "This installation has none: train one with `graphscore train`."
-    near = difflib.get_close_matches(name.lower().replace("_", "-"), names, n=1)
-    hint = f"Did you mean {near[0]!r}? " if near else ""
-    return f"{hint}Use one of: {', '.join(names)}."
+    return f"{did_you_mean(name, names)} Use one of: {', '.join(names)}.".lstrip()

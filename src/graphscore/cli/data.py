@@ -48,7 +48,7 @@ def load(data: str, options: ReadingOptions, *, split: str) -> list[nx.Graph[Any
         split: split of a dataset that is given without one.
     """
     from graphscore.datasets import list_datasets, load_dataset
-    from graphscore.errors import DatasetError, SettingsError
+    from graphscore.errors import DatasetError, SettingsError, did_you_mean
     from graphscore.graphs import Repairs, prepare_graphs, read_graphs
 
     if options.max_nodes is not None and options.max_nodes < 1:
@@ -64,12 +64,8 @@ def load(data: str, options: ReadingOptions, *, split: str) -> list[nx.Graph[Any
         graphs = load_dataset(name, data_dir=options.data_dir).split(chosen or split)
         clean = prepare_graphs(graphs, repairs=repairs, max_nodes=options.max_nodes, source=data)
     elif not _looks_like_a_path(data):
-        import difflib
-
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
         raise DatasetError(
-            f"{data!r} is neither a file, a folder nor a dataset.{hint} "
+            f"{data!r} is neither a file, a folder nor a dataset.{did_you_mean(name, names)} "
             f"Datasets: {', '.join(names)} (each with :train, :val or :test)."
         )
     else:

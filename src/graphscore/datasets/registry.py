@@ -6,7 +6,6 @@ add one line to `_DATASETS`.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
@@ -16,7 +15,7 @@ import networkx as nx
 
 from graphscore.datasets import community, ego, grid, lobster, planar, protein, sbm, spectre, tree
 from graphscore.datasets.dataset import Dataset, DatasetInfo
-from graphscore.errors import DatasetError
+from graphscore.errors import DatasetError, did_you_mean
 
 if TYPE_CHECKING:  # networkx graphs take type arguments only in its stubs
     _Loader = Callable[[int, str | PathLike[str] | None], list[nx.Graph[Any]]]
@@ -74,8 +73,7 @@ def load_dataset(
         (200, 6)
     """
     if name not in _DATASETS:
-        close = difflib.get_close_matches(name.lower(), _DATASETS, n=1, cutoff=0.4)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(name, _DATASETS)
         raise DatasetError(f"unknown dataset {name!r}.{hint} Known: {', '.join(_DATASETS)}.")
     info, loader = _DATASETS[name]
     graphs = loader(info.standard_seed if seed is None else seed, data_dir)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from graphscore.config import RunSettings, merge
-from graphscore.errors import SettingsError
+from graphscore.errors import SettingsError, did_you_mean
 from graphscore.models.base import Model
 from graphscore.models.diffusion import DenoiserModel, EDPGNNModel
 from graphscore.models.erdos_renyi import ErdosRenyi
@@ -68,8 +67,7 @@ def find_entry(name: str) -> ModelEntry:
         SettingsError: there is none.
     """
     if not isinstance(name, str) or name not in MODELS:
-        near = difflib.get_close_matches(str(name), MODELS, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        hint = did_you_mean(str(name), MODELS)
         raise SettingsError(f"unknown model {name!r}.{hint} Use one of: {', '.join(MODELS)}.")
     return MODELS[name]
 
