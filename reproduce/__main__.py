@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 from cyclopts import App, CycloptsError, Parameter
 
 from graphscore.cli.interrupt import stop_requested
+from graphscore.cli.option_types import WholeNumber
 from graphscore.cli.tables import print_json, print_table
-from graphscore.cli.whole_numbers import WholeNumber
 from graphscore.errors import GraphscoreError, SettingsError, StoppedError
 from reproduce import plans
 from reproduce.titles import TITLES

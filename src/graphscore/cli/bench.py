@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, astuple, replace
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import asdict, astuple
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
-
-from graphscore.cli.data import ReadingOptions, load
+from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, load
+from graphscore.cli.option_types import Flag, Number
 from graphscore.cli.tables import print_json, print_table
-from graphscore.cli.train import MAX_NODES
-from graphscore.cli.whole_numbers import WholeNumber
 
 if TYPE_CHECKING:
     from graphscore.estimate import Estimate, Seconds
 
-_READING = ReadingOptions()
 UNITS = ((7200, 3600, "h"), (120, 60, "min"), (1, 1, "s"), (0, 1e-3, "ms"))
 """From so many seconds on, the unit in seconds, and its name."""
 
@@ -25,10 +21,10 @@ def bench(
     graphs: str,
     *,
     model: str = "denoiser",
-    number: Annotated[WholeNumber, Parameter(name=("--number", "-n"))] = 64,
+    number: Number = 64,
     device: str = "auto",
-    json: Annotated[bool, Parameter(negative="")] = False,
-    reading: ReadingOptions = _READING,
+    json: Flag = False,
+    reading: ReadingOptions = READING,
 ) -> int:
     """Estimate how long training on GRAPHS and sampling will take on this machine.
 
@@ -51,10 +47,8 @@ def bench(
     """
     from graphscore.estimate import estimate
 
-    if reading.max_nodes is None:
-        reading = replace(reading, max_nodes=MAX_NODES)
     made = estimate(
-        load(graphs, reading, split="train"),
+        load(graphs, reading, split="train", max_nodes=MAX_NODES),
         model=model,
         number=number,
         device=device,

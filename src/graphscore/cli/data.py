@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from graphscore.cli.whole_numbers import WholeNumber
+from graphscore.cli.option_types import Flag, WholeNumber
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -20,10 +20,9 @@ is not imported here because it imports torch."""
 FormatName = Annotated[
     str | None, Parameter(help=f"File format ({FORMATS}); by default it follows from the name.")
 ]
-_READING = Group("Reading graphs", sort_key=2)
 
 
-@Parameter(name="*", group=_READING)
+@Parameter(name="*", group=Group("Reading graphs", sort_key=2))
 @dataclass(frozen=True)
 class ReadingOptions:
     """How graphs are read and repaired."""
@@ -31,28 +30,39 @@ class ReadingOptions:
     format: FormatName = None
     max_nodes: WholeNumber | None = None
     """Refuse graphs with more nodes than this."""
-    drop_self_loops: Annotated[bool, Parameter(negative="")] = False
+    drop_self_loops: Flag = False
     """Drop self-loops instead of refusing the graph."""
-    undirected: Annotated[bool, Parameter(negative="")] = False
+    undirected: Flag = False
     """Read directed graphs as undirected ones."""
-    largest_component: Annotated[bool, Parameter(negative="")] = False
+    largest_component: Flag = False
     """Keep only the largest connected component of each graph."""
     data_dir: Path | None = None
     """Folder of the source files of datasets that need a download (or set GRAPHSCORE_DATA)."""
 
 
-def load(data: str, options: ReadingOptions, *, split: str) -> list[nx.Graph[Any]]:
+READING = ReadingOptions()
+"""Nothing but the defaults."""
+MAX_NODES = 200
+"""Memory and time grow with the square of the nodes; larger graphs need a deliberate choice."""
+
+
+def load(
+    data: str, options: ReadingOptions, *, split: str, max_nodes: int | None = None
+) -> list[nx.Graph[Any]]:
     """Read graphs from a dataset (`NAME` or `NAME:SPLIT`) or a path.
 
     Args:
         split: split of a dataset that is given without one.
+        max_nodes: of a graph, where the options do not say it.
     """
     from graphscore.datasets import list_datasets, load_dataset
     from graphscore.errors import DatasetError, SettingsError, did_you_mean
     from graphscore.graphs import Repairs, prepare_graphs, read_graphs
 
-    if options.max_nodes is not None and options.max_nodes < 1:
-        raise SettingsError(f"--max-nodes {options.max_nodes}: give at least 1.")
+    if options.max_nodes is not None:
+        max_nodes = options.max_nodes
+        if max_nodes < 1:
+            raise SettingsError(f"--max-nodes {max_nodes}: give at least 1.")
     repairs = Repairs(
         drop_self_loops=options.drop_self_loops,
         undirected=options.undirected,
@@ -62,16 +72,14 @@ def load(data: str, options: ReadingOptions, *, split: str) -> list[nx.Graph[Any
     names = [info.name for info in list_datasets()]
     if name in names:
         graphs = load_dataset(name, data_dir=options.data_dir).split(chosen or split)
-        clean = prepare_graphs(graphs, repairs=repairs, max_nodes=options.max_nodes, source=data)
+        clean = prepare_graphs(graphs, repairs=repairs, max_nodes=max_nodes, source=data)
     elif not _looks_like_a_path(data):
         raise DatasetError(
             f"{data!r} is neither a file, a folder nor a dataset.{did_you_mean(name, names)} "
             f"Datasets: {', '.join(names)} (each with :train, :val or :test)."
         )
     else:
-        clean = read_graphs(
-            data, format=options.format, repairs=repairs, max_nodes=options.max_nodes
-        )
+        clean = read_graphs(data, format=options.format, repairs=repairs, max_nodes=max_nodes)
     for repair, count in clean.repaired.items():
         print(f"{data}: {repair} in {count} of {len(clean)} graphs", file=sys.stderr)
     return clean

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
 from graphscore.cli.data import FormatName
+from graphscore.cli.option_types import Flag, Out, WholeNumber
 from graphscore.cli.tables import print_json, print_table
-from graphscore.cli.whole_numbers import WholeNumber
 
 app = App(name="datasets", help="List the benchmark datasets, or export one.")
 
 
 @app.default
-def show(*, json: Annotated[bool, Parameter(negative="")] = False) -> int:
+def show(*, json: Flag = False) -> int:
     """List the datasets with sizes, sources and licences.
 
     Parameters
@@ -48,7 +47,7 @@ def export(
     name: str,
     *,
     split: str = "train",
-    out: Annotated[Path, Parameter(name=("--out", "-o"))],
+    out: Out,
     format: FormatName = None,
     seed: WholeNumber | None = None,
     data_dir: Path | None = None,

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json as json_module
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-from cyclopts import Parameter
-
+from graphscore.cli.option_types import Flag, Number, Out, WholeNumber
 from graphscore.cli.tables import print_evaluations, print_json
-from graphscore.cli.whole_numbers import WholeNumber
 
 if TYPE_CHECKING:
     from graphscore.datasets import Dataset
@@ -27,12 +25,12 @@ PRETRAINED_CHAIN = {"steps_per_level": 100, "step_size": 5e-3}
 
 def demo(
     *,
-    out: Annotated[Path, Parameter(name=("--out", "-o"))] = Path("runs/demo"),
+    out: Out = Path("runs/demo"),
     steps: WholeNumber = STEPS,
-    number: Annotated[WholeNumber, Parameter(name=("--number", "-n"))] = SAMPLES,
+    number: Number = SAMPLES,
     device: str = "auto",
     accelerate: Literal["auto", "off"] = "auto",
-    json: Annotated[bool, Parameter(negative="")] = False,
+    json: Flag = False,
 ) -> int:
     """Train a denoiser on Community-small, sample 256 graphs and evaluate them; about 3 minutes.
 

@@ -7,10 +7,9 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from graphscore.cli.data import ReadingOptions, load
+from graphscore.cli.data import READING, ReadingOptions, load
+from graphscore.cli.option_types import Flag
 from graphscore.cli.tables import print_evaluations, print_json
-
-_READING = ReadingOptions()
 
 
 def evaluate(
@@ -20,9 +19,9 @@ def evaluate(
     training: str | None = None,
     kernel: Literal["gaussian-emd", "gaussian-tv"] = "gaussian-emd",
     valid: str | None = None,
-    keep_isolated: Annotated[bool, Parameter(negative="")] = False,
-    json: Annotated[bool, Parameter(negative="")] = False,
-    reading: ReadingOptions = _READING,
+    keep_isolated: Flag = False,
+    json: Flag = False,
+    reading: ReadingOptions = READING,
 ) -> int:
     """Compare graphs from any model with reference graphs: MMD, uniqueness, novelty.
 

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
-
-from graphscore.cli.data import ReadingOptions, load
-
-_READING = ReadingOptions()
+from graphscore.cli.data import READING, ReadingOptions, load
+from graphscore.cli.option_types import Flag, Out
 
 
 def guide(
     run: str,
     weaker: str,
     *,
-    out: Annotated[Path, Parameter(name=("--out", "-o"))],
+    out: Out,
     weight: float | None = None,
     validation: str | None = None,
     sigma_min: float | None = None,
     sigma_max: float | None = None,
     device: str = "auto",
-    json: Annotated[bool, Parameter(negative="")] = False,
-    reading: ReadingOptions = _READING,
+    json: Flag = False,
+    reading: ReadingOptions = READING,
 ) -> int:
     """Guide the model RUN by the weaker model WEAKER (autoguidance); writes the folder OUT.
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import Parameter
-
+from graphscore.cli.option_types import Flag
 from graphscore.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
     from graphscore.artifacts import ModelCard, ModelPlace
 
 
-def info(run: str | None = None, *, json: Annotated[bool, Parameter(negative="")] = False) -> int:
+def info(run: str | None = None, *, json: Flag = False) -> int:
     """Show what the run folder RUN holds, or the card of a pretrained model.
 
     Without RUN, the pretrained models that come with the package are listed.

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from graphscore.cli.data import FormatName
+from graphscore.cli.option_types import Flag, Number, WholeNumber
 from graphscore.cli.sampler_options import SamplerOptions
 from graphscore.cli.tables import print_json
-from graphscore.cli.whole_numbers import WholeNumber
 
 _UNCHANGED = SamplerOptions()
 
@@ -19,7 +19,7 @@ _UNCHANGED = SamplerOptions()
 def sample(
     run: str,
     *,
-    number: Annotated[WholeNumber, Parameter(name=("--number", "-n"))] = 64,
+    number: Number = 64,
     out: Annotated[Path | None, Parameter(name=("--out", "-o"))] = None,
     format: FormatName = None,
     nodes: WholeNumber | None = None,
@@ -29,7 +29,7 @@ def sample(
     device: str = "auto",
     accelerate: Literal["auto", "off"] = "auto",
     guidance: float | None = None,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    json: Flag = False,
     sampler: SamplerOptions = _UNCHANGED,
 ) -> int:
     """Generate graphs with the model in the folder RUN, or with a pretrained one.

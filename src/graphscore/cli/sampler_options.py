@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from cyclopts import Group, Parameter
 
-from graphscore.cli.whole_numbers import WholeNumber
+from graphscore.cli.option_types import WholeNumber
 
 _SAMPLER = Group("Sampler, where it is to differ from the model's", sort_key=2)
 

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from cyclopts import Parameter
-
-from graphscore.cli.data import ReadingOptions, load
+from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, load
 from graphscore.cli.info import report
-from graphscore.cli.whole_numbers import WholeNumber
+from graphscore.cli.option_types import Flag, Out, WholeNumber
 
 if TYPE_CHECKING:
     from graphscore.settings import Settings
-
-MAX_NODES = 200
-"""Memory and time grow with the square of the nodes; larger graphs need a deliberate choice."""
-
-_READING = ReadingOptions()
 
 
 def train(
     data: str,
     *,
-    out: Annotated[Path, Parameter(name=("--out", "-o"))],
-    resume: Annotated[bool, Parameter(negative="")] = False,
+    out: Out,
+    resume: Flag = False,
     config: Path | None = None,
     model: str | None = None,
-    communities: Annotated[bool, Parameter(negative="")] = False,
+    communities: Flag = False,
     steps: WholeNumber | None = None,
     batch_size: WholeNumber | None = None,
     learning_rate: float | None = None,
@@ -38,9 +30,9 @@ def train(
     accelerate: Literal["auto", "off"] = "auto",
     max_seconds: float | None = None,
     validation: str | None = None,
-    tensorboard: Annotated[bool, Parameter(negative="")] = False,
-    json: Annotated[bool, Parameter(negative="")] = False,
-    reading: ReadingOptions = _READING,
+    tensorboard: Flag = False,
+    json: Flag = False,
+    reading: ReadingOptions = READING,
 ) -> int:
     """Learn a distribution of graphs from DATA into the run folder OUT.
 
@@ -94,11 +86,11 @@ def train(
     network = {"communities": communities or None}
     overrides = _given({"seed": seed, "network": _given(network), "training": _given(training)})
     settings = _settings(out if resume else None, config, model, overrides)
-    if reading.max_nodes is None:
-        reading = replace(reading, max_nodes=MAX_NODES)
-    graphs = load(data, reading, split="train")
+    graphs = load(data, reading, split="train", max_nodes=MAX_NODES)
     # Before the long work, so that a wrong name costs nothing.
-    held_out = None if validation is None else load(validation, reading, split="val")
+    held_out = None
+    if validation is not None:
+        held_out = load(validation, reading, split="val", max_nodes=MAX_NODES)
     generator = GraphGenerator.from_settings(settings, device=device, accelerate=accelerate)
     for option, used, section in (
         ("--validation", held_out is not None, "sampling"),

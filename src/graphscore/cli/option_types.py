@@ -1,8 +1,9 @@
-"""Integer options: `--number 1.5` is an error instead of being rounded."""
+"""Types of options that several commands have."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter, Token
@@ -18,3 +19,8 @@ def whole_number(_: type, tokens: Sequence[Token]) -> int:
 
 
 WholeNumber = Annotated[int, Parameter(converter=whole_number)]
+"""`--number 1.5` is an error."""
+Number = Annotated[WholeNumber, Parameter(name=("--number", "-n"))]
+Flag = Annotated[bool, Parameter(negative="")]
+"""On if given; there is no `--no-...`."""
+Out = Annotated[Path, Parameter(name=("--out", "-o"))]
