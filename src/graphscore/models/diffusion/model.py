@@ -53,14 +53,21 @@ class DiffusionModel(Model):
     network: nn.Module
     likelihood: GraphLikelihood
 
-    def _noise(self, sampling: SamplerSettings) -> SigmaLevels | SigmaRange:
-        """Return the noise levels that a sampler goes through."""
-        raise NotImplementedError
+    def _noise(self) -> SigmaLevels | SigmaRange:
+        """Return the noise levels that the sampler goes through."""
+        trained, sampling = self.settings.noise, self.settings.sampling
+        if isinstance(sampling, LangevinSettings) and sampling.sigmas is not None:
+            return SigmaLevels(sigmas=sampling.sigmas)
+        if isinstance(sampling, LangevinSettings) and isinstance(trained, SigmaRange):
+            low, high = trained.sigma_min, trained.sigma_max
+            return SigmaLevels(sigmas=tuple(s for s in PAPER_SIGMAS if low <= s <= high) or (low,))
+        noise: SigmaLevels | SigmaRange = trained
+        return noise
 
     def sample(self, request: SampleRequest, run: SamplingRun) -> list[nx.Graph[Any]]:
         """Generate graphs, those of similar size together, on the fastest path."""
         sampling: SamplerSettings = self.settings.sampling
-        noise, sizes = self._noise(sampling), request.sizes
+        noise, sizes = self._noise(), request.sizes
         network = self.network
         if isinstance(network, GuidedPosterior) and not network.guidance.weight:
             network = network.better
@@ -115,7 +122,9 @@ class DiffusionModel(Model):
                 '{"kind": "heun", "steps": 32}.'
             )
         if sampling is not None:
-            _check_kind(sampling["kind"])
+            kind = sampling["kind"]
+            if not isinstance(kind, str) or kind not in SAMPLERS:
+                raise SettingsError(f"unknown sampler {kind!r}. Use one of: {', '.join(SAMPLERS)}.")
             settings = settings.replaced(sampling=sampling)
         if guidance is not None:
             if not isinstance(network, GuidedPosterior):
@@ -134,10 +143,12 @@ class DiffusionModel(Model):
         made.settings, made.network = settings, network
         return made
 
-
-def _check_kind(kind: Any) -> None:
-    if not isinstance(kind, str) or kind not in SAMPLERS:
-        raise SettingsError(f"unknown sampler {kind!r}. Use one of: {', '.join(SAMPLERS)}.")
+    def sampling_variants(self) -> list[SamplerSettings]:
+        """Return settings around those of the model's sampler, to try."""
+        trained = self.settings.noise
+        return list(
+            self.settings.sampling.variants(trained if isinstance(trained, SigmaRange) else None)
+        )
 
 
 class EDPGNNModel(DiffusionModel):
@@ -182,15 +193,6 @@ class EDPGNNModel(DiffusionModel):
     def learned(self) -> dict[str, Any]:
         """Return nothing: all that was learned is in the weights."""
         return {}
-
-    def _noise(self, sampling: SamplerSettings) -> SigmaLevels:
-        assert isinstance(sampling, LangevinSettings)
-        sigmas = sampling.sigmas
-        return self.settings.noise if sigmas is None else SigmaLevels(sigmas=sigmas)
-
-    def sampling_variants(self) -> list[SamplerSettings]:
-        """Return step sizes and noise scales to try."""
-        return list(self.settings.sampling.variants(None))
 
 
 class DenoiserModel(DiffusionModel):
@@ -282,19 +284,6 @@ class DenoiserModel(DiffusionModel):
         if self.communities is not None:
             learned["communities"] = self.communities.to_dict()
         return learned
-
-    def _noise(self, sampling: SamplerSettings) -> SigmaLevels | SigmaRange:
-        trained: SigmaRange = self.settings.noise
-        if not isinstance(sampling, LangevinSettings):
-            return trained
-        if sampling.sigmas is not None:
-            return SigmaLevels(sigmas=sampling.sigmas)
-        low, high = trained.sigma_min, trained.sigma_max
-        return SigmaLevels(sigmas=tuple(s for s in PAPER_SIGMAS if low <= s <= high) or (low,))
-
-    def sampling_variants(self) -> list[SamplerSettings]:
-        """Return where to start, and fresh noise or spacing of the levels, to try."""
-        return list(self.settings.sampling.variants(self.settings.noise))
 
 
 def make_posterior(
