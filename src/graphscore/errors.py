@@ -5,6 +5,7 @@ the message of any `GraphscoreError` and exits with code 2; anything else is a b
 """
 
 import difflib
+import warnings
 from collections.abc import Iterable
 
 
@@ -49,8 +50,13 @@ class TrainingError(GraphscoreError):
 class GraphscoreWarning(UserWarning):
     """Something was done in another way than usual; nothing is wrong, and nothing has to be done.
 
-    Given with `warnings.warn`; the command line shows it as one line.
+    The command line shows it as one line.
     """
+
+
+def warn(message: str) -> None:
+    """Issue a `GraphscoreWarning` at the caller of the function that calls this."""
+    warnings.warn(message, GraphscoreWarning, stacklevel=3)
 
 
 class SamplingError(GraphscoreError):

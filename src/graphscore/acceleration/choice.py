@@ -11,10 +11,10 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from graphscore.acceleration.cuda_graph import short
 from graphscore.acceleration.denoise import cuda_graph_denoise
 from graphscore.acceleration.fused import fused_langevin, outside_kernel
 from graphscore.acceleration.langevin import cuda_graph_langevin
-from graphscore.acceleration.messages import short, warn
 from graphscore.acceleration.trainer import CudaGraphTrainer
 from graphscore.diffusion.posterior import Posterior
 from graphscore.diffusion.samplers import (
@@ -24,7 +24,7 @@ from graphscore.diffusion.samplers import (
     SamplerSettings,
     SamplingResult,
 )
-from graphscore.errors import GraphscoreError, SettingsError
+from graphscore.errors import GraphscoreError, SettingsError, warn
 from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.condition import NO_CONDITION, Condition
 from graphscore.graphs.state import GraphState

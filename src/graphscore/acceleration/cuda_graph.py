@@ -44,3 +44,15 @@ def cuda_graph(
             undo()
             generator.set_state(state)
     return graph.replay
+
+
+def short(error: Exception) -> str:
+    """Return the first line of an error, or its kind.
+
+    >>> short(RuntimeError("no driver\\nand a stack trace"))
+    'no driver'
+    """
+    lines = str(error).strip().splitlines()
+    # Compilers name the part that raised it in the first line.
+    said = 2 if lines and lines[0].endswith(":") else 1
+    return " ".join(line.strip() for line in lines[:said]) or type(error).__name__

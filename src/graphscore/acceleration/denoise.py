@@ -9,9 +9,9 @@ from torch import Tensor
 
 from graphscore.acceleration.alignment import aligned
 from graphscore.acceleration.compilation import compiled
-from graphscore.acceleration.cuda_graph import cuda_graph
-from graphscore.acceleration.messages import short, warn
+from graphscore.acceleration.cuda_graph import cuda_graph, short
 from graphscore.diffusion.posterior import Denoise, Posterior
+from graphscore.errors import warn
 from graphscore.graphs.condition import Condition
 from graphscore.graphs.state import GraphState
 from graphscore.training.memory import is_out_of_memory

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from graphscore.acceleration.alignment import aligned
 from graphscore.acceleration.compilation import compiled
-from graphscore.acceleration.cuda_graph import cuda_graph
-from graphscore.acceleration.messages import short, warn
+from graphscore.acceleration.cuda_graph import cuda_graph, short
+from graphscore.errors import warn
 from graphscore.graphs.batch import GraphBatch
 from graphscore.seeding import reseed
 from graphscore.training import Objective, Trainer, TrainingSettings

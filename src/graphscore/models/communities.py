@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ import networkx as nx
 import torch
 from torch import Tensor
 
-from graphscore.errors import GraphDataError, GraphscoreWarning
+from graphscore.errors import GraphDataError, warn
 from graphscore.graphs import GraphBatch
 from graphscore.metrics import find_blocks
 from graphscore.metrics.blocks import MAX_BLOCKS
@@ -159,12 +158,8 @@ def with_communities(
             update(len(found), "")
     known = CommunityDistribution.of(found)
     if all(len(sizes) == 1 for sizes in known.counts):
-        _warn("no graph has more than one community, so that conditioning changes nothing.")
+        warn("no graph has more than one community, so that conditioning changes nothing.")
     most = sum(count for sizes, count in known.counts.items() if len(sizes) == MAX_BLOCKS)
     if most:
-        _warn(f"graphs with {MAX_BLOCKS} communities, the most that are looked for: {most}.")
+        warn(f"graphs with {MAX_BLOCKS} communities, the most that are looked for: {most}.")
     return replace(data, communities=numbers), known
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, GraphscoreWarning, stacklevel=3)

@@ -13,7 +13,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd import Function
-from torch.autograd.function import FunctionCtx
 
 from graphscore.graphs.state import pair_mask
 
@@ -100,8 +99,8 @@ def _picked(values: Tensor, places: Tensor) -> Tensor:
 
 class _MatricesOf(Function):
     @staticmethod
-    def forward(ctx: FunctionCtx, of_pairs: Tensor, index: PairIndex) -> Tensor:
-        ctx.index = index  # type: ignore[attr-defined]
+    def forward(ctx: Any, of_pairs: Tensor, index: PairIndex) -> Tensor:
+        ctx.index = index
         return _spread(of_pairs, index.place)
 
     @staticmethod
@@ -111,8 +110,8 @@ class _MatricesOf(Function):
 
 class _PairsOf(Function):
     @staticmethod
-    def forward(ctx: FunctionCtx, matrices: Tensor, index: PairIndex) -> Tensor:
-        ctx.index = index  # type: ignore[attr-defined]
+    def forward(ctx: Any, matrices: Tensor, index: PairIndex) -> Tensor:
+        ctx.index = index
         return _sums(matrices, index)
 
     @staticmethod
@@ -123,8 +122,8 @@ class _PairsOf(Function):
 
 class _Ends(Function):
     @staticmethod
-    def forward(ctx: FunctionCtx, of_nodes: Tensor, index: PairIndex) -> Tensor:
-        ctx.index = index  # type: ignore[attr-defined]
+    def forward(ctx: Any, of_nodes: Tensor, index: PairIndex) -> Tensor:
+        ctx.index = index
         first = of_nodes.index_select(1, index.first)
         return first + of_nodes.index_select(1, index.second)
 

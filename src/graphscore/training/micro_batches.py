@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import torch
 from torch import nn
 
-from graphscore.errors import GraphscoreWarning, TrainingError
+from graphscore.errors import TrainingError, warn
 from graphscore.graphs.batch import GraphBatch
 from graphscore.networks.normalisation import MaskedBatchNorm
 from graphscore.training.batching import MicroBatch
@@ -116,11 +115,9 @@ class MicroBatcher:
         if getattr(self._network, "checkpoint_activations", True):
             return False
         setattr(self._network, "checkpoint_activations", True)  # noqa: B010 - unknown to nn.Module
-        warnings.warn(
+        warn(
             f"one graph padded to {nodes} nodes does not fit in memory with all that its gradient "
-            "needs; activation checkpointing is used, which takes longer.",
-            GraphscoreWarning,
-            stacklevel=2,
+            "needs; activation checkpointing is used, which takes longer."
         )
         return True
 
@@ -130,9 +127,7 @@ class MicroBatcher:
             if self.couples_graphs
             else "the gradient is the same"
         )
-        warnings.warn(
+        warn(
             f"{items} noisy graphs padded to {nodes} nodes {reason}; "
-            f"computing {size} at a time ({effect}).",
-            GraphscoreWarning,
-            stacklevel=2,
+            f"computing {size} at a time ({effect})."
         )
