@@ -77,9 +77,15 @@ def convert_settings(old: dict[str, Any]) -> dict[str, Any]:
         new |= {"model": "edp-gnn", "noise": old["noise"]}
     else:
         objective = {key: denoising[key] for key in ("loss", "half_precision")}
-        new |= {"model": "denoiser", "noise": denoising["sigma_range"], "objective": objective}
-    if old.get("guide") is not None:
-        new["guide"] = {**old["guide"], "network": convert_network(old["guide"]["network"])}
+        levels = denoising["sigma_range"]
+        new |= {"model": "denoiser", "noise": levels, "objective": objective}
+        if new["sampling"]["kind"] == "langevin":
+            low, high = levels["sigma_min"], levels["sigma_max"]
+            within = [sigma for sigma in old["noise"]["sigmas"] if low <= sigma <= high]
+            new["sampling"]["sigmas"] = within or [low]
+        if old.get("guide") is not None:
+            network = convert_network(old["guide"]["network"])
+            new["guide"] = {**old["guide"], "network": network, "noise": levels}
     return stored_settings(new).model_dump(mode="json")
 
 

@@ -38,6 +38,9 @@ HEUN, ANCESTRAL = {"kind": "heun", "steps": 4}, {"kind": "ancestral", "steps": 4
 MODELS = {
     "edp-gnn": lambda: make("edp-gnn", network=EDP, sampling={"steps_per_level": 2}),
     "denoiser": lambda: make(network=DENOISER, sampling=HEUN),
+    "denoiser by langevin dynamics": lambda: make(
+        network=DENOISER, sampling={"kind": "langevin", "steps_per_level": 2, "sigmas": [2.0, 0.5]}
+    ),
     "without analytic skip": lambda: make(
         network={**DENOISER, "analytic_skip": False}, sampling={**ANCESTRAL, "noise": "posterior"}
     ),
@@ -65,13 +68,14 @@ def settings_v1(new):
     """The same settings as version 1 had them."""
     sampling = dict(new["sampling"])
     kind = sampling.pop("kind")
-    sampling.pop("sigmas", None)
+    sigmas = sampling.pop("sigmas", None)
     if kind == "ancestral":
         kind = "renoising"
         sampling["noise"] = {"independent": "fresh", "posterior": "bridge"}[sampling["noise"]]
     old = {
         "seed": new["seed"],
-        "noise": {"sigmas": [1.6, 0.8, 0.6, 0.4, 0.2, 0.1]},
+        # Levels outside of a denoiser's range were left out when it was sampled.
+        "noise": {"sigmas": [*sigmas, 0.1] if sigmas else [1.6, 0.8, 0.6, 0.4, 0.2, 0.1]},
         "denoising": None,
         "network": network_v1(new["network"]),
         "training": {key: value for key, value in new["training"].items() if key != "warmup_steps"},
@@ -81,6 +85,8 @@ def settings_v1(new):
         old["denoising"] = {**new["objective"], "sigma_range": new["noise"]}
         guide = new["guide"]
         old["guide"] = guide and {**guide, "network": network_v1(guide["network"])}
+        if guide is not None:
+            del old["guide"]["noise"]
     return old
 
 
