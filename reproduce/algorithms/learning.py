@@ -72,6 +72,7 @@ class ProblemBatches:
         self._settings = settings
         self._seed = seed
         self._pool: tuple[int, Problems] | None = None
+        self._loaded: list[Tensor] = []
 
     def batch(self, step: int) -> Problems:
         """Return the problems of one step."""
@@ -88,6 +89,19 @@ class ProblemBatches:
             )
             self._pool = number, drawn
         return self._pool[1][offset * size : (offset + 1) * size]
+
+    def load(self, step: int) -> None:
+        """Copy the problems of one step to memory that stays where it is, for a CUDA graph."""
+        batch = self.batch(step)
+        given = [batch.edges, batch.adj, batch.node_feat, batch.answer]
+        if not self._loaded:
+            self._loaded = [torch.empty_like(tensor) for tensor in given]
+        for place, tensor in zip(self._loaded, given):
+            place.copy_(tensor)
+
+    def loaded(self) -> Problems:
+        """Return the problems that were loaded last."""
+        return Problems(*self._loaded)
 
     def widths(self, step: int) -> list[int]:
         """Return the number of nodes of each graph, which is the same for all."""

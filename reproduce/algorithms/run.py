@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from graphscore.acceleration import choose_trainer
 from graphscore.artifacts import RunFolder, has_checkpoint
 from graphscore.artifacts.document import MadeWith, ModelDocument, TrainingGraphs
 from graphscore.errors import CheckpointError, StoppedError
@@ -70,9 +71,7 @@ def learn_and_evaluate(
     settings = LearningSettings(**learning)
     net = EDPGNN(net_settings, (1.0,), generator=torch_generator(seed, "weights"))
     batches = ProblemBatches(problem, settings, seed=seed, device=device)
-    trainer = Trainer(
-        net, batches, EdgeClassification(), settings, seed=seed, device=device, bucketing=False
-    )
+    trainer = choose_trainer(net, batches, EdgeClassification(), settings, seed=seed, device=device)
     identity = {
         "task": task,
         "network": network,

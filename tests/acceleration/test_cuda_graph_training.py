@@ -115,10 +115,10 @@ def test_buckets_are_those_of_the_plain_trainer(make_trainer, monkeypatch, kind)
     fast, plain = (make_trainer(kind, MIXED, fast=fast) for fast in (True, False))
     widths = [bucket.nodes for bucket in fast._shape]
     assert len(widths) == 2
-    assert widths[0] < widths[1] == fast._data.max_nodes
+    assert widths[0] < widths[1] == fast.batches.data.max_nodes
     strata = fast.batches
     assert isinstance(strata, SizeStratifiedSampler)
-    plain.batches = SizeStratifiedSampler(fast._data, 4, seed=0, trim=False)
+    plain.batches = SizeStratifiedSampler(fast.batches.data, 4, seed=0, trim=False)
     run(fast)
     run(plain)
     assert_same(fast, plain)
@@ -129,8 +129,8 @@ def test_buckets_are_those_of_the_plain_trainer(make_trainer, monkeypatch, kind)
 
 def test_denoisers_are_padded_to_an_aligned_width(make_trainer):
     graphs = [nx.path_graph(size) for size in (60, 61, 62, 59)]
-    assert make_trainer("denoiser", graphs)._data.max_nodes == 64
-    assert make_trainer("paper", graphs)._data.max_nodes == 62
+    assert make_trainer("denoiser", graphs).batches.data.max_nodes == 64
+    assert make_trainer("paper", graphs).batches.data.max_nodes == 62
 
 
 @no_warnings
@@ -156,8 +156,9 @@ def test_what_a_capture_reads_and_writes_stays_where_it_is(make_trainer, capture
     trainer = make_trainer("denoiser", optimiser=optimiser, steps=12)
 
     def addresses():
-        inputs = [trainer._chosen, trainer._rate, trainer._metrics, trainer.average._weight]
-        inputs += [trainer._data.adj, trainer._data.node_mask, trainer.average._averages]
+        inputs = [trainer.batches._loaded, trainer._rate, trainer._metrics, trainer.average._weight]
+        data = trainer.batches.data
+        inputs += [data.adj, data.node_mask, trainer.average._averages]
         rates = [group["lr"] for group in trainer._optimiser.param_groups]
         return [tensor.data_ptr() for tensor in (*trainer._changing(), *inputs, *rates)]
 
@@ -217,7 +218,7 @@ def test_a_capture_that_does_not_fit_leads_to_micro_batches(make_trainer, monkey
         run(fast)
     run(plain)
     assert len(tried) == 1
-    assert fast._micro.size(4, fast._data.max_nodes) == 2
+    assert fast._micro.size(4, fast.batches.data.max_nodes) == 2
     assert_same(fast, plain)
 
 
@@ -225,7 +226,7 @@ def test_a_capture_that_does_not_fit_leads_to_micro_batches(make_trainer, monkey
 def test_a_batch_planned_in_micro_batches_is_not_captured(make_trainer, monkeypatch):
     monkeypatch.setattr(trainer_module, "cuda_graph", lambda *_, **__: pytest.fail("captured"))
     fast, plain = (make_trainer("denoiser", fast=fast) for fast in (True, False))
-    fast._micro._pairs = 2 * fast._data.max_nodes**2
+    fast._micro._pairs = 2 * fast.batches.data.max_nodes**2
     run(fast)
     run(plain)
     assert_same(fast, plain)
@@ -235,3 +236,44 @@ def test_no_graphs_are_refused(make_network):
     network, data, objective = make_network("paper", GRAPHS)
     with pytest.raises(GraphDataError, match="no graphs to train on"):
         CudaGraphTrainer(network, data[:0], objective, TrainingSettings(), seed=0, device="cpu")
+
+
+class DrawnGraphs:
+    """New graphs at every step, as `training.batching.Batches`."""
+
+    batch_size = 4
+
+    def __init__(self):
+        self._place = GraphBatch.from_networkx(GRAPHS[:1] * 4, dtype=torch.float64)
+
+    def batch(self, step):
+        drawn = [nx.gnp_random_graph(10, 0.4, seed=4 * step + index) for index in range(4)]
+        return GraphBatch.from_networkx(drawn, dtype=torch.float64)
+
+    def widths(self, step):
+        return [10] * 4
+
+    def largest(self):
+        return None
+
+    def load(self, step):
+        self._place.adj.copy_(self.batch(step).adj)
+
+    def loaded(self):
+        return self._place
+
+
+@no_warnings
+def test_batches_of_another_source_are_captured_too():
+    def make(trainer):
+        network = EDPGNN(EDPGNNSettings(**SMALL), SIGMAS, generator=torch_generator(0)).double()
+        settings = TrainingSettings(steps=5, batch_size=4, log_every=2)
+        return trainer(
+            network, DrawnGraphs(), ScoreMatching(SIGMAS), settings, seed=0, device="cpu"
+        )
+
+    fast, plain = make(CudaGraphTrainer), make(Trainer)
+    run(fast)
+    run(plain)
+    assert fast._replay is not None
+    assert_same(fast, plain)

@@ -13,12 +13,13 @@ from reproduce.context import Context
 from reproduce.experiments.invalid_reasons import EXPERIMENT, check
 
 
-@pytest.fixture
-def record(tmp_path):
+@pytest.fixture(scope="module")
+def record(tmp_path_factory):
     # Without samples of Planar, so that it has no row.
     keys = ["planar_fresh", "tree_samples", "tree_fresh", "sbm_samples", "sbm_alone", "sbm_fresh"]
     keys.append("sbm-communities_samples")
-    context = Context(tmp_path, "tiny", seeds=1, device="cpu", show_progress=False)
+    folder = tmp_path_factory.mktemp("invalid-reasons")
+    context = Context(folder, "tiny", seeds=1, device="cpu", show_progress=False)
     parts = EXPERIMENT.run_parts(context, keys)
     return {
         "experiment": "invalid-reasons",

@@ -23,6 +23,7 @@ def copy_of(tmp_path):
 
 
 def test_the_docs_are_those_of_the_records(copy_of):
+    """Text, pictures, and the sections in the order of the list."""
     render_docs(copy_of)
     for file in ("README.md", "docs/results.md"):
         assert (copy_of / file).read_text() == (ROOT / file).read_text()
@@ -30,10 +31,6 @@ def test_the_docs_are_those_of_the_records(copy_of):
     there = {file.name for file in (ROOT / "docs/images").iterdir()}
     assert there - made == {"performance.png"}
     assert made <= there
-
-
-def test_sections_come_in_the_order_of_the_list(copy_of):
-    render_docs(copy_of)
     text = (copy_of / "docs/results.md").read_text()
     commands = [f"`python -m reproduce {name} --seeds" for name in TITLES]
     assert [text.count(command) for command in commands] == [1] * len(TITLES)
@@ -52,9 +49,14 @@ def test_without_records_the_demo_and_the_benchmark_remain(copy_of):
 
 
 def test_numbers_come_from_the_record(copy_of):
+    for name in TITLES.keys() - {"denoiser-benchmark"}:
+        (copy_of / "results" / f"{name}.json").unlink()
     file = copy_of / "results/denoiser-benchmark.json"
     record = json.loads(file.read_text())
     record["results"][0]["value"] = 0.1234
+    for row in record["results"]:
+        for graphs in ("training_graphs", "sampled_graphs"):
+            del row["test_result"][graphs][1:]  # few are drawn fast
     grid = next(row for row in record["results"] if row["dataset"] == "grid")
     grid["test_result"]["vun"]["valid"] = 0.5
     file.write_text(json.dumps(record))

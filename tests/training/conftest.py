@@ -29,7 +29,7 @@ def through_disk(tmp_path):
     def write_and_read(trainer):
         document = ModelDocument(
             settings={},
-            sizes={},
+            sizes={5: 1},
             learned={},
             training_graphs=TrainingGraphs(source="graphs", graphs=1, sha256=""),
             step=trainer.step,

@@ -24,6 +24,7 @@ from graphscore.graphs.condition import NO_CONDITION, Condition
 from graphscore.graphs.state import GraphState
 from graphscore.networks import EDPGNN
 from graphscore.training import Objective, Trainer, TrainingSettings
+from graphscore.training.batching import Batches
 
 Accelerate = Literal["auto", "off"]
 """The one switch: the fastest path that works here, or the plain one that it is compared with."""
@@ -158,7 +159,7 @@ def falling_back(name: str, fast: Sample, slower: Sample) -> Sample:
 
 def choose_trainer(
     network: nn.Module,
-    data: GraphBatch,
+    data: GraphBatch | Batches,
     objective: Objective,
     settings: TrainingSettings,
     *,

@@ -16,6 +16,7 @@ from graphscore.graphs.batch import GraphBatch
 from graphscore.seeding import reseed
 from graphscore.training import Objective, Trainer, TrainingSettings
 from graphscore.training.batching import (
+    Batches,
     BatchSampler,
     MicroBatch,
     SizeStratifiedSampler,
@@ -48,7 +49,7 @@ class CudaGraphTrainer(Trainer):
     def __init__(
         self,
         network: nn.Module,
-        data: GraphBatch,
+        data: GraphBatch | Batches,
         objective: Objective,
         settings: TrainingSettings,
         *,
@@ -59,26 +60,25 @@ class CudaGraphTrainer(Trainer):
         blocks: list[nn.Module] = getattr(network, "blocks_to_compile", [])
         # Networks without blocks compute in single precision, where alignment brings nothing.
         width = aligned if blocks else int
-        self._data = data.padded(width(data.max_nodes)).to(device)
-        size = settings.batch_size
-        fixed = BatchSampler(self._data, size, seed=seed, sort=bucketing, trim=False)
+        size, strata = settings.batch_size, None
+        if isinstance(data, GraphBatch):
+            data = data.padded(width(data.max_nodes)).to(device)
+            strata = SizeStratifiedSampler(data, size, seed=seed, trim=False)
+            data = BatchSampler(data, size, seed=seed, sort=bucketing, trim=False)
         super().__init__(
-            network, fixed, objective, settings, seed=seed, device=device, bucketing=bucketing
+            network, data, objective, settings, seed=seed, device=device, bucketing=bucketing
         )
-        self._sampler: BatchSampler = fixed
-        self._generator = torch.Generator(self.device)
         copies = objective.noise_copies
-        self._chosen = torch.zeros(size, dtype=torch.int64, device=self.device)
-        self._metrics = self._data.adj.new_zeros(3 + objective.sigma_bins)
+        self._generator = torch.Generator(self.device)
+        self._metrics: Tensor | None = None
         self._replay: Callable[[], None] | None = None
         self._captures = True
-        self._shape = [MicroBatch(slice(0, size * copies), self._data.max_nodes)]
-        strata = SizeStratifiedSampler(self._data, size, seed=seed, trim=False)
-        widths = [width(max(1, needed)) for needed in strata.widths() for _ in range(copies)]
-        buckets = buckets_of_similar_width(widths, OVERHEAD, fewest=2)
-        if len(buckets) > 1 and bucketing and not self._micro.couples_graphs:
-            self.batches = self._sampler = strata
-            self._shape = buckets
+        self._shape = [MicroBatch(slice(0, size * copies), self.batches.batch(0).max_nodes)]
+        if strata is not None and bucketing and not self._micro.couples_graphs:
+            widths = [width(max(1, needed)) for needed in strata.widths() for _ in range(copies)]
+            buckets = buckets_of_similar_width(widths, OVERHEAD, fewest=2)
+            if len(buckets) > 1:
+                self.batches, self._shape = strata, buckets
         pairs = sum(len(bucket) * bucket.nodes**2 for bucket in self._shape)
         worth = pairs * settings.steps >= WORTH_COMPILING
         # Compiled gradients of a single graph are wrong on torch 2.11.
@@ -89,12 +89,12 @@ class CudaGraphTrainer(Trainer):
         """Take one optimiser step, by replaying it where that works."""
         if not self._captures or self._micro.split(self._shape) != self._shape:
             return super().train_step()
-        self._chosen.copy_(self._sampler.indices(self.step))
+        self.batches.load(self.step)
         self._schedule()
         reseed(self._generator, self.seed, "noise", self.step)
         if self._replay is None:
             self._replay = self._capture()
-        if self._replay is None:
+        if self._replay is None or self._metrics is None:
             return super().train_step()
         self._replay()
         self.step += 1
@@ -130,13 +130,15 @@ class CudaGraphTrainer(Trainer):
 
     def _capture_step(self) -> Callable[[], None]:
         def step() -> None:
-            batch = self._data[self._chosen]
-            items = self.objective.perturb(batch, generator=self._generator)
+            items = self.objective.perturb(self.batches.loaded(), generator=self._generator)
             metrics = self._sum_gradients(items, self._shape)
             norm = self._clip_gradient()
             self._optimiser.step()
             self.average.update()
-            self._metrics.copy_(torch.cat([norm.view(1), metrics]))
+            values = torch.cat([norm.view(1), metrics])
+            if self._metrics is None:
+                self._metrics = torch.zeros_like(values)  # in a run before the capture
+            self._metrics.copy_(values)
 
         before = [(tensor, tensor.clone()) for tensor in self._changing()]
         had_state = bool(self._optimiser.state)

@@ -37,6 +37,12 @@ class Batches(Protocol):
     def largest(self) -> GraphBatch | None:
         """Return a batch of the largest graph, by which memory is planned; None: do not plan."""
 
+    def load(self, step: int) -> None:
+        """Bring the batch of one step to memory that stays where it is, for a CUDA graph."""
+
+    def loaded(self) -> Any:
+        """Return the batch that was loaded last; decides nothing on the host."""
+
 
 class BatchSampler:
     """The graphs of every step, a function of the seed and the step alone.
@@ -75,6 +81,7 @@ class BatchSampler:
         self._seed = seed
         self._sort = sort
         self._current = -1
+        self._loaded = torch.zeros(batch_size, dtype=torch.int64, device=data.adj.device)
         self._indices = torch.empty(0)
         self._batch_widths: list[list[int]] = []
 
@@ -82,6 +89,14 @@ class BatchSampler:
         """Return the graphs of one step."""
         data = self.data.narrowed(max(1, *self.widths(step))) if self.trim else self.data
         return data[self.indices(step)]
+
+    def load(self, step: int) -> None:
+        """Choose the graphs of one step, for a CUDA graph."""
+        self._loaded.copy_(self.indices(step))
+
+    def loaded(self) -> GraphBatch:
+        """Return the graphs that were chosen last, all as wide as the data."""
+        return self.data[self._loaded]
 
     def indices(self, step: int) -> Tensor:
         """Return the numbers (batch,) of the graphs of one step, on the device."""
