@@ -1,4 +1,4 @@
-"""Pictures; the only room that imports matplotlib."""
+"""Pictures; the only package that imports matplotlib."""
 
 from graphscore.plots.graphs import check_picture, draw_comparison
 
