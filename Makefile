@@ -1,6 +1,6 @@
 # make test   set up, lint, type-check, test
 # make bench  measure speed and memory on the CPU, write docs/performance.md (several minutes)
-# make demo   set up, train on Community-small, sample, judge (about 3 minutes on two CPU cores)
+# make demo   set up, train on Community-small, sample, evaluate (about 3 minutes on two CPU cores)
 # make reproduce   set up, run every experiment of the paper and the denoiser at the quick scale
 
 PYTHON ?= python3

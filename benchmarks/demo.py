@@ -1,4 +1,4 @@
-"""Run `graphscore demo` in a temporary folder and keep its verdict and its time.
+"""Run `graphscore demo` in a temporary folder and keep its metrics and its time.
 
 python benchmarks/demo.py [--json results/demo.json]
 """

@@ -98,7 +98,11 @@ def _describe(error: ValidationError, model: type[BaseModel]) -> str:
             known = item["ctx"]["expected_tags"]
             lines.append(f"setting {where!r}: unknown kind {item['ctx']['tag']!r}. Use {known}.")
         else:
-            message = item["msg"].removeprefix("Value error, ")
+            no_section = item["type"] in ("model_type", "model_attributes_type")
+            message = (
+                "expected a section of settings, by their names" if no_section else item["msg"]
+            )
+            message = message.removeprefix("Value error, ")
             # Of several settings together, the message says which ones it is about.
             given = "" if isinstance(item["input"], Mapping) else f" = {item['input']!r}"
             lines.append(f"setting {where!r}{given}: {message}." if where else f"{message}.")

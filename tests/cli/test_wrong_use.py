@@ -43,6 +43,7 @@ RESUME = ["train", "graphs.g6", "--out", "run", "--resume"]
         pytest.param([*FIT, "--steps", "0"], ["steps", "0", "greater than"], id="no steps"),
         pytest.param([*TRAIN, "--seed", "-1"], ["seed", "-1", "greater than"], id="seed"),
         pytest.param([*TRAIN, "--learning-rate", "nan"], ["learning_rate", "nan"], id="nan"),
+        pytest.param([*TRAIN, "--model", ""], ["unknown model ''", "denoiser"], id="no model"),
         pytest.param([*TRAIN, "--model", "gim"], ["'gim'", "edp-gnn", "gin"], id="model"),
         *(
             pytest.param(
@@ -211,7 +212,10 @@ def test_graphs_that_would_need_a_repair(place, refused, graph, words):
         ),
         pytest.param("model = ['gin']", ["unknown model ['gin']", "denoiser"], id="model"),
         pytest.param("device = 'cpu'", ["unknown setting 'device'"], id="no setting of a model"),
-        pytest.param("training = 3", ["'training'", "3"], id="value for a section"),
+        *(
+            pytest.param(text, [repr(name), "expected a section of settings"], id=text)
+            for name, text in (("training", "training = 3"), ("network", "network = 'gin'"))
+        ),
         pytest.param("[training\nsteps = 3", ["not valid TOML", "line 1"], id="not TOML"),
     ],
 )

@@ -57,7 +57,11 @@ def test_a_guided_model_goes_beyond_itself_and_can_be_kept(fitted, weaker, tmp_p
     assert (loaded.settings.guide.weight, loaded.settings.guide.network.pair_width) == (2.0, 4)
     assert loaded.step == fitted.step
     assert torch.equal(logits(loaded), logits(guided))
-    for sampling in ({"kind": "ancestral", "steps": 3}, {"kind": "langevin"}, None):
+    for sampling in (
+        {"kind": "ancestral", "steps": 3},
+        {"kind": "langevin", "steps_per_level": 3},
+        None,
+    ):
         found = [edges(g.sample(4, seed=1, sampling=sampling)) for g in (loaded, guided)]
         assert found[0] == found[1]
 

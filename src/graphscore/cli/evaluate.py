@@ -77,7 +77,7 @@ def evaluate(
     dropped = results["samples"].drop_isolated
     isolated = "isolated nodes dropped" if dropped else "isolated nodes kept"
     count = results["samples"].reference_count
-    title = f"MMD against {reference}, {count} graphs ({isolated}); smaller is better"
+    title = f"MMD ({kernel}) against {reference}, {count} graphs ({isolated}); smaller is better"
     print_evaluations(title, results)
     if shares is not None:
         print(f"{valid}: {shares}")

@@ -138,7 +138,7 @@ def _settings(
     if stored is not None:
         given = settings_of(read_document(stored), stored).model_dump(mode="json")
     from_file = {} if config is None else read_config(config)
-    name = model or from_file.get("model") or given.get("model") or DEFAULT_MODEL
+    name = from_file.get("model", given.get("model", DEFAULT_MODEL)) if model is None else model
     if config is not None:
         try:
             check_settings({**from_file, "model": name}, on_cpu=True)

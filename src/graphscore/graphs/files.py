@@ -93,6 +93,11 @@ def write_graphs(
         GraphDataError: unknown format, or a graph that is refused.
         OutputError: the target cannot be written; what was there before is then intact.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise GraphDataError(
+            f"write_graphs got {type(path).__name__} as the path. The path comes first: "
+            "write_graphs(path, graphs)."
+        )
     path = Path(path)
     clean = prepare_graphs(graphs)
     check_target(path, len(clean), format=format)
