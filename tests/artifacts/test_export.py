@@ -215,3 +215,17 @@ def test_a_card_shows_what_was_measured_and_no_empty_column():
     assert (columns["valid"], columns["V.U.N."]) == (["99.2%"], ["50%"])
     assert "novel" not in columns
     assert "MMD (gaussian-tv)" in replace(card, metrics=found).to_markdown()
+
+
+def test_a_model_stays_where_its_replacement_cannot_be_written(trained, models, monkeypatch):
+    folder = export_model(trained, "tiny", note="first")
+
+    def full(path, files):
+        raise OutputError("no space left")
+
+    monkeypatch.setattr("graphscore.artifacts.export.write_folder", full)
+    with pytest.raises(OutputError, match="no space left"):
+        export_model(trained, "tiny", note="second", replace=True)
+    card = read_card(folder)
+    assert card is not None
+    assert card.note == "first"

@@ -85,10 +85,13 @@ def export_model(
             f"{run}: the model takes {size / 1e6:.2f} MB, but what comes with the package stays "
             f"below {MAX_BYTES / 1e6:g} MB. Train a narrower network."
         )
+    # Complete beside the old model before that is removed.
+    complete = target.with_name(f".{name}.new")
+    shutil.rmtree(complete, ignore_errors=True)
+    write_folder(complete, files)
     if target.exists():
         shutil.rmtree(target)
-    write_folder(target, files)
-    return target
+    return complete.rename(target)
 
 
 def evaluations(record: Any) -> dict[str, dict[str, Any]]:
