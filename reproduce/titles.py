@@ -8,7 +8,7 @@ TITLES = {
     "figure3": "Figure 3 and appendix: samples, valid lobsters, a Langevin trajectory",
     "theorem1": "Theorem 1: likelihoods do not depend on the order of the nodes",
     "training-budget": "How long and how wide to train EDP-GNN, chosen on validation graphs",
-    "denoiser-benchmark": "The denoiser on seven datasets, SBM twice: quality, network calls, training time",
+    "denoiser-benchmark": "The denoiser on seven datasets, SBM twice: quality, calls, time",
     "denoiser-ablation": "What each part of the denoiser contributes",
     "invalid-reasons": "Why samples of the pretrained models are not valid",
 }

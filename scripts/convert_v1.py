@@ -24,7 +24,7 @@ from graphscore.artifacts.document import MadeWith, ModelDocument, TrainingGraph
 from graphscore.artifacts.export import make_card
 from graphscore.atomic import check_folder_target
 from graphscore.errors import CheckpointError, GraphscoreError
-from graphscore.models import stored_settings
+from graphscore.models import MODELS
 
 AVERAGE = "average."
 
@@ -86,7 +86,7 @@ def convert_settings(old: dict[str, Any]) -> dict[str, Any]:
         if old.get("guide") is not None:
             network = convert_network(old["guide"]["network"])
             new["guide"] = {**old["guide"], "network": network, "noise": levels}
-    return stored_settings(new).model_dump(mode="json")
+    return MODELS[new["model"]].model.Settings(**new).model_dump(mode="json")
 
 
 def convert_names(tensors: dict[str, Tensor], settings: dict[str, Any]) -> dict[str, Tensor]:

@@ -1,6 +1,6 @@
 """Settings of a run: the base class of every model's settings, TOML files, merging.
 
-A model's own settings live beside it, in `models/`; `models/defaults.py` completes what a user left
+A model's own settings live beside it, in `models/`; `models/registry.py` completes what a user left
 open.
 """
 
@@ -24,7 +24,7 @@ class RunSettings(Settings):
     """
 
     model: str
-    """Kind of the model."""
+    """Name of the model in the registry, `models.MODELS`."""
     seed: int = Field(default=0, ge=0)
     """Fixes everything random."""
 

@@ -60,7 +60,7 @@ def warn(message: str) -> None:
 
 
 class SamplingError(GraphscoreError):
-    """Sampling that left the finite numbers."""
+    """Sampling whose state became infinite or NaN."""
 
 
 class MissingExtraError(GraphscoreError):

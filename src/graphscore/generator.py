@@ -17,19 +17,20 @@ from graphscore.artifacts.run import TrainingRun, open_run
 from graphscore.config import RunSettings
 from graphscore.device import resolve_device
 from graphscore.diffusion import GuidanceSettings
-from graphscore.diffusion.selection import WEIGHTS, Selection, select
+from graphscore.diffusion.selection import GUIDANCE_WEIGHTS, Selection, select
 from graphscore.errors import GraphscoreError, SettingsError
 from graphscore.graphs import GraphBatch, prepare_graphs
 from graphscore.metrics import EvaluationResult, evaluate
 from graphscore.models import (
+    MODELS,
     CommunityDistribution,
     SamplingRun,
     SizeDistribution,
     resolve_request,
     resolve_settings,
 )
-from graphscore.models.defaults import KINDS, check_settings
 from graphscore.models.diffusion import guided_model
+from graphscore.models.registry import check_settings
 from graphscore.seeding import torch_generator
 from graphscore.training import TrainingRecord
 
@@ -130,7 +131,7 @@ class GraphGenerator:
         settings = resolve_settings(self._given, nodes=data.max_nodes, on_cpu=self._on_cpu)
         described = describe_graphs(data, source)
         folder, stored = open_run(run, resume, settings, described)
-        model, data = KINDS[settings.model].from_graphs(
+        model, data = MODELS[settings.model].model.from_graphs(
             settings, clean, data, show_progress=self.show_progress
         )
         trainer = None
@@ -302,7 +303,7 @@ class GraphGenerator:
         validation: Graphs,
         *,
         number: int = 64,
-        weights: Sequence[float] = WEIGHTS,
+        weights: Sequence[float] = GUIDANCE_WEIGHTS,
         seed: int = 0,
     ) -> Selection[float]:
         """Choose the weight of the guide model by average MMD to validation graphs, and keep it.

@@ -16,7 +16,7 @@ import torch
 from graphscore.acceleration import denoise as denoise_module
 from graphscore.acceleration import langevin as langevin_module
 from graphscore.acceleration import trainer as trainer_module
-from graphscore.acceleration.choice import choose_sampler, falling_back
+from graphscore.acceleration.choice import choose_sampler, with_fallback
 from graphscore.acceleration.denoise import cuda_graph_denoise
 from graphscore.acceleration.langevin import STEPS_BETWEEN_REPORTS, cuda_graph_langevin
 from graphscore.diffusion import (
@@ -217,7 +217,7 @@ def test_a_capture_that_fails_gives_way_to_the_plain_sampler(score_network, prio
     prior = prior_of(node_mask_of_sizes(torch.tensor([6, 4])))
     settings, counts = LangevinSettings(steps_per_level=2), []
     plain = partial(annealed_langevin, score_network.float())
-    sample = falling_back("it", partial(cuda_graph_langevin, score_network), plain)
+    sample = with_fallback("it", partial(cuda_graph_langevin, score_network), plain)
     with pytest.warns(GraphscoreWarning, match=r"it does not work here.*\(no driver here\)"):
         found = sample(
             prior,

@@ -10,8 +10,8 @@ from functools import partial
 import pytest
 import torch
 
-from graphscore.acceleration.choice import falling_back
-from graphscore.acceleration.fused import fused_langevin, outside_kernel
+from graphscore.acceleration.choice import with_fallback
+from graphscore.acceleration.fused import fused_langevin, unsupported_by_kernel
 from graphscore.diffusion import SigmaLevels
 from graphscore.diffusion.samplers import LangevinSettings, folded_normal
 from graphscore.errors import SamplingError
@@ -129,7 +129,7 @@ def test_an_error_of_the_caller_is_not_taken_for_a_missing_path(network_of, prio
     network = network_of(NETWORKS["small"], SIGMAS)
     run = partial(fused_langevin, network)
     with pytest.raises(ValueError, match="mine"):
-        falling_back("it", run, run)(
+        with_fallback("it", run, run)(
             prior_of(node_mask_of_sizes(torch.tensor([3]))),
             LEVELS,
             LangevinSettings(steps_per_level=1),
@@ -199,7 +199,7 @@ FALL_BACK = """
 import warnings
 from functools import partial
 import torch
-from graphscore.acceleration.choice import falling_back
+from graphscore.acceleration.choice import with_fallback
 from graphscore.acceleration.fused import fused_langevin
 from graphscore.acceleration.langevin import cuda_graph_langevin
 from graphscore.diffusion import BernoulliEdges, EdgeDensity, GraphLikelihood, SigmaLevels
@@ -224,7 +224,7 @@ def draw(sample):
 for fast in (fused_langevin, cuda_graph_langevin):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        result = draw(falling_back("it", partial(fast, network), plain))
+        result = draw(with_fallback("it", partial(fast, network), plain))
     assert [w.category for w in caught if "slower path" in str(w.message)] == [GraphscoreWarning]
     assert torch.equal(result, draw(plain))
 """
@@ -255,10 +255,10 @@ def test_without_triton_the_rest_works():
 
 
 def test_what_the_kernel_supports(network_of):
-    assert not outside_kernel(network_of(NETWORKS["small"], SIGMAS), 32)
-    assert outside_kernel(network_of(NETWORKS["small"], SIGMAS), 33)
+    assert not unsupported_by_kernel(network_of(NETWORKS["small"], SIGMAS), 32)
+    assert unsupported_by_kernel(network_of(NETWORKS["small"], SIGMAS), 33)
     wide = NETWORKS["small"].replaced(edge_width=100)
-    assert outside_kernel(network_of(wide, SIGMAS), 5)
-    assert outside_kernel(
+    assert unsupported_by_kernel(network_of(wide, SIGMAS), 5)
+    assert unsupported_by_kernel(
         EDPGNN(EDPGNNSettings.released(), SIGMAS, generator=torch_generator(0)), 5
     )

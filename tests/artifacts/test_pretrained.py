@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 from graphscore.artifacts.export import export_model
 from graphscore.cli.main import main
+from graphscore.generator import GraphGenerator
 from graphscore.graphs import read_graphs
 
 from .conftest import EVALUATION
@@ -98,6 +100,14 @@ def test_info_does_not_believe_a_card_beside_a_damaged_model(exported, call):
     code, out, err = call("info", "tiny")
     assert (code, out) == (2, "")
     assert "checkpoint" in err
+
+
+def test_info_does_not_believe_a_card_of_another_model(exported, call):
+    """Saving over a model leaves the card that was there."""
+    generator = GraphGenerator("erdos-renyi", device="cpu", show_progress=False)
+    generator.fit([nx.path_graph(4)]).save(exported)
+    code, out, _ = call("info", exported, "--json")
+    assert (code, json.loads(out)["model"]) == (0, "erdos-renyi")
 
 
 def test_the_demo_shows_the_pretrained_model_too(trained, models, call):

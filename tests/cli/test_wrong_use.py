@@ -14,6 +14,7 @@ FIT = ["train", "graphs.g6", "--out", "new", "--config", "tiny.toml"]
 TRAIN = [*FIT, "--steps", "2"]
 SAMPLE = ["sample", "run", "--steps-per-level", "1"]
 RESUME = ["train", "graphs.g6", "--out", "run", "--resume"]
+GIN = ["train", "graphs.g6", "--out", "gin", "--model", "gin", "--steps", "1"]
 
 
 @pytest.mark.parametrize(
@@ -246,8 +247,11 @@ def test_resuming_what_cannot_be_resumed(place, refused, call):
     refused(["train", "graphs.g6", "--out", "new", "--resume"], "new", "no checkpoint")
     refused([*RESUME, "--learning-rate", "1"], "run", "learning_rate was 0.002", "is now 1.0")
     refused([*RESUME, "--seed", "1"], "seed was 0 and is now 1", "same ones")
-    refused([*RESUME, "--model", "gin"], "network.learnable_adjacency was True")
+    refused([*RESUME, "--model", "gin"], "model 'edp-gnn' and not 'gin'", "same one")
     refused([*RESUME, "--model", "denoiser"], "model 'edp-gnn' and not 'denoiser'", "same one")
+    # A name that stands for fewer settings is another model too.
+    assert call(*GIN).code == 0
+    refused([*GIN[:4], "--resume", "--model", "edp-gnn"], "model 'gin' and not 'edp-gnn'")
     other = ["train", "ego-small", *RESUME[2:]]
     refused(other, "run", "other graphs", "graphs.g6, 4 graphs", "same ones")
 

@@ -14,7 +14,6 @@ from graphscore.cli.main import main
 from graphscore.config import merge
 from graphscore.errors import CheckpointError, OutputError, SettingsError
 from graphscore.models import MODELS, stored_settings
-from graphscore.models.defaults import KINDS
 
 from .conftest import TINY
 
@@ -150,7 +149,7 @@ def test_stored_settings_are_complete_and_have_kinds(name, graphs, tmp_path):
     """What a later version changes in its defaults does not change a stored model."""
     make(name).fit(graphs).save(tmp_path / "model")
     stored = read_document(tmp_path / "model").settings
-    model = KINDS[stored["model"]]
+    model = MODELS[stored["model"]].model
     assert stored.keys() == model.Settings.model_fields.keys()
     assert stored == stored_settings(stored).model_dump(mode="json")
     for section in {"network", "sampling"} & stored.keys():

@@ -13,7 +13,7 @@ from graphscore.cli.main import main
 from graphscore.diffusion.samplers import AncestralSettings, HeunSettings, LangevinSettings
 from graphscore.errors import SettingsError
 from graphscore.models import DEFAULT_MODEL, MODELS, resolve_settings, stored_settings
-from graphscore.models.defaults import KINDS, check_settings
+from graphscore.models.registry import check_settings
 from graphscore.networks import DenoiserSettings, EDPGNNSettings
 
 ROOT = Path(__file__).parents[2]
@@ -83,10 +83,16 @@ def test_unknown_names_are_refused(name, words):
         resolve(model=name)
 
 
-@pytest.mark.parametrize("kind", [None, 3, ["denoiser"], {}, "gin", "transformer"])
-def test_unknown_kinds_of_stored_settings_are_refused(kind):
-    with pytest.raises(SettingsError, match="unknown kind of model"):
-        stored_settings({"model": kind})
+@pytest.mark.parametrize("name", [None, 3, ["denoiser"], {}, "transformer"])
+def test_stored_settings_of_unknown_models_are_refused(name):
+    with pytest.raises(SettingsError, match="unknown model"):
+        stored_settings({"model": name})
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_stored_settings_that_lack_something_are_refused(name):
+    with pytest.raises(SettingsError, match="without seed"):
+        stored_settings({"model": name})
 
 
 # ------------------------------------------------------------------ completing
@@ -194,15 +200,15 @@ def test_settings_of_large_graphs_can_be_read_before_there_are_graphs():
     assert generator.settings.sampling == AncestralSettings(steps=256, **given)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_stored_settings_object_has_an_explicit_kind(kind):
+@pytest.mark.parametrize("name", MODELS)
+def test_every_stored_settings_object_has_an_explicit_kind(name):
     """Wherever several settings may stand, the stored ones say which they are."""
-    stored = KINDS[kind].Settings().model_dump(mode="json")
-    assert stored["model"] == kind
+    stored = resolve_settings({"model": name}, nodes=8, on_cpu=True).model_dump(mode="json")
+    assert stored["model"] == name
     for section in {"network", "sampling"} & stored.keys():
         assert stored[section]["kind"]
         without = {**stored[section]}
         del without["kind"]
-        if kind == "denoiser":
+        if name == "denoiser":
             with pytest.raises(SettingsError, match=section):
                 stored_settings({**stored, section: without})

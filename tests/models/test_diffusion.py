@@ -8,8 +8,7 @@ import torch
 
 from graphscore.diffusion import Denoising, Posterior, ScoreMatching
 from graphscore.graphs import NO_CONDITION, GraphBatch, GraphState
-from graphscore.models import resolve_settings
-from graphscore.models.defaults import KINDS
+from graphscore.models import MODELS, resolve_settings
 from graphscore.networks import EDPGNN, Denoiser
 
 EDP = {"kind": "edp-gnn", "channels": (2,), "message_steps": 1, "features": 4, "edge_width": 4}
@@ -23,7 +22,7 @@ CASES = {
 def model_of(given, graphs):
     data = GraphBatch.from_networkx(graphs)
     settings = resolve_settings(given, nodes=data.max_nodes, on_cpu=True)
-    return KINDS[settings.model].from_graphs(settings, graphs, data)
+    return MODELS[settings.model].model.from_graphs(settings, graphs, data)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -13,7 +13,7 @@ from graphscore.errors import TrainingError
 from graphscore.graphs import GraphBatch
 from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.training import Trainer, TrainingSettings
-from graphscore.training.readout import ReadOut
+from graphscore.training.pending_metrics import PendingMetrics
 
 SIGMAS = (1.0, 0.3)
 
@@ -84,7 +84,7 @@ def test_a_state_that_is_not_finite_is_refused(make_trainer, part, value):
         trainer.state()
 
 
-class Late(ReadOut):
+class Late(PendingMetrics):
     """Numbers that arrive only when they are waited for, as from a device that is far behind."""
 
     def arrived(self):
@@ -96,7 +96,7 @@ def test_records_that_arrive_late_are_the_same(make_trainer, monkeypatch):
     found, steps = [], []
     for late in (False, True):
         if late:
-            monkeypatch.setattr("graphscore.training.trainer.ReadOut", Late)
+            monkeypatch.setattr("graphscore.training.trainer.PendingMetrics", Late)
         trainer, records = make_trainer(steps=20, log_every=5), []
 
         def note(record, trainer=trainer, records=records):

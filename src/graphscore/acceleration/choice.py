@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from graphscore.acceleration.cuda_graph import short
 from graphscore.acceleration.denoise import cuda_graph_denoise
-from graphscore.acceleration.fused import fused_langevin, outside_kernel
+from graphscore.acceleration.fused import fused_langevin, unsupported_by_kernel
 from graphscore.acceleration.langevin import cuda_graph_langevin
 from graphscore.acceleration.trainer import CudaGraphTrainer
 from graphscore.diffusion.posterior import Posterior
@@ -112,17 +112,17 @@ def choose_sampler(
     plain = partial(sampler.function, score)
     if not fast or not isinstance(settings, LangevinSettings):
         return SamplerPath("plain", plain)
-    captured = falling_back("a CUDA graph", partial(cuda_graph_langevin, score), plain)
-    if not isinstance(network, EDPGNN) or outside_kernel(network, node_mask.shape[1]):
+    captured = with_fallback("a CUDA graph", partial(cuda_graph_langevin, score), plain)
+    if not isinstance(network, EDPGNN) or unsupported_by_kernel(network, node_mask.shape[1]):
         return SamplerPath("cuda-graph", captured)
     if importlib.util.find_spec("triton") is None:
         warn("Triton is not installed, so sampling takes a slower path. Install triton.")
         return SamplerPath("cuda-graph", captured)
-    fused = falling_back("the sampling kernel", partial(fused_langevin, network), captured)
+    fused = with_fallback("the sampling kernel", partial(fused_langevin, network), captured)
     return SamplerPath("fused", fused)
 
 
-def falling_back(name: str, fast: Sample, slower: Sample) -> Sample:
+def with_fallback(name: str, fast: Sample, slower: Sample) -> Sample:
     """Return what runs `fast` or, where that does not work, `slower` with a warning."""
 
     def sample(

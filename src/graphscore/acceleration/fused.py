@@ -32,7 +32,7 @@ PRECISION = "tf32x3"
 _SMALLEST_DOT = 16
 
 
-def outside_kernel(network: EDPGNN, nodes: int) -> bool:
+def unsupported_by_kernel(network: EDPGNN, nodes: int) -> bool:
     """Return whether a network, or the size of its graphs, is beyond what the kernel can do."""
     settings = network.settings
     return (

@@ -77,7 +77,7 @@ class CudaGraphTrainer(Trainer):
         self.batches.load(self.step)
         items = slice(0, self.batches.batch_size * copies)
         self._shape = [MicroBatch(items, self.batches.loaded().max_nodes)]
-        if strata is not None and bucketing and not self._micro.couples_graphs:
+        if strata is not None and bucketing and not self._micro.uses_batch_statistics:
             widths = [width(max(1, needed)) for needed in strata.widths() for _ in range(copies)]
             buckets = buckets_of_similar_width(widths, OVERHEAD, fewest=2)
             if len(buckets) > 1:

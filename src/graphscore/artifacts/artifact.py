@@ -16,8 +16,7 @@ from graphscore.artifacts.run_folder import RunFolder
 from graphscore.config import RunSettings, changed_settings
 from graphscore.errors import CheckpointError, OutputError, SettingsError
 from graphscore.graphs import GraphBatch
-from graphscore.models import Model, SizeDistribution, stored_settings
-from graphscore.models.defaults import KINDS
+from graphscore.models import MODELS, Model, SizeDistribution, stored_settings
 from graphscore.training.training_state import AVERAGE
 
 
@@ -81,9 +80,9 @@ class Artifact:
             weights = {name.removeprefix(AVERAGE): tensors[name] for name in averaged}
             try:
                 model.network.load_state_dict(weights)
-            except RuntimeError as error:
+            except RuntimeError:
                 raise CheckpointError(
-                    f"{folder}: the weights do not fit the settings beside them: {error}"
+                    f"{folder}: the weights do not fit the settings beside them. {_REMEDY}"
                 ) from None
         return cls(
             model,
@@ -129,7 +128,7 @@ def model_of(document: ModelDocument, folder: Path) -> Model:
     settings = settings_of(document, folder)
     try:
         sizes = SizeDistribution(document.sizes)
-        return KINDS[settings.model].from_learned(settings, document.learned, sizes)
+        return MODELS[settings.model].model.from_learned(settings, document.learned, sizes)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise CheckpointError(
             f"{folder}: what the model learned is not that of a {settings.model!r} of this version "

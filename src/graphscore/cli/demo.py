@@ -49,7 +49,7 @@ def demo(
     device
         auto, cpu, cuda or mps.
     accelerate
-        auto takes the fastest path that works on the device, off the plain one.
+        auto: the fastest path that works on the device; off: plain PyTorch.
     json
         Print the metrics as JSON.
     """

@@ -59,7 +59,7 @@ def guide(
     check_place(out)
     if weight is not None and validation is not None:
         raise SettingsError(
-            "--validation chooses the weight, so --weight has no meaning; give one."
+            "--validation chooses the weight, so --weight has no meaning; give only one of them."
         )
     held_out = None if validation is None else load(validation, reading, split="val")
     better, worse = (

@@ -22,17 +22,22 @@ def info(run: str | None = None, *, json: Flag = False) -> int:
     ----------
     run
         Folder that `graphscore train` or `GraphGenerator.save` wrote, or the name of a model that
-        comes with the package. A path that exists is a path.
+        comes with the package. An existing path takes precedence.
     json
         Print it as JSON.
     """
-    from graphscore.artifacts import find_model, read_card
+    from graphscore.artifacts import find_model, read_card, read_checkpoint
 
     if run is None:
         _list_pretrained(json=json)
         return 0
     place = find_model(run)
+    document, _ = read_checkpoint(place.folder)  # a card beside a damaged model is not believed
     card = read_card(place.folder)
+    # Nor is one that was written for other weights.
+    if card is not None and document.tensors is not None:
+        own = card.weights.get("sha256") == document.tensors.sha256
+        card = card if own else None
     if card is None:
         report(place.folder, json=json)
     else:
@@ -57,9 +62,6 @@ def _list_pretrained(*, json: bool) -> None:
 
 
 def _show_card(card: ModelCard, place: ModelPlace, *, json: bool) -> None:
-    from graphscore.artifacts import read_checkpoint
-
-    read_checkpoint(place.folder)  # a card beside a damaged model is not believed
     if json:
         print_json(
             {"run": str(place.folder), "pretrained": bool(place.pretrained), **card.to_dict()}

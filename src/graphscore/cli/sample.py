@@ -38,12 +38,13 @@ def sample(
     ----------
     run
         Folder that `graphscore train` or `GraphGenerator.save` wrote, or the name of a pretrained
-        model (`graphscore info` lists them). A path that exists is a path.
+        model (`graphscore info` lists them). An existing path takes precedence.
     number
         How many graphs.
     out
         File or folder to write; the suffix says the format (.g6, .s6, .graphml, .gml, .npz, ...).
-        RUN/samples.g6 if not given; for a pretrained model NAME-samples.g6, in this folder.
+        If not given, RUN/samples.g6, or for a pretrained model NAME-samples.g6 in this folder; an
+        older file is replaced.
     nodes
         Number of nodes of every graph; drawn from the training graphs' sizes if not given.
     communities
@@ -56,9 +57,9 @@ def sample(
     device
         auto, cpu, cuda or mps.
     accelerate
-        auto takes the fastest path that works on the device, off the plain one.
+        auto: the fastest path that works on the device; off: plain PyTorch.
     guidance
-        Weight of the model's guide model, where it is to differ; 0 for none.
+        Weight of the guide model, instead of the model's; 0 for none.
     json
         Print the result as JSON.
     """

@@ -9,7 +9,7 @@ from cyclopts import Group, Parameter
 
 from graphscore.cli.option_types import WholeNumber
 
-_SAMPLER = Group("Sampler, where it is to differ from the model's", sort_key=2)
+_SAMPLER = Group("Sampler, instead of the model's", sort_key=2)
 
 
 @Parameter(name="*", group=_SAMPLER)

@@ -60,11 +60,11 @@ def train(
     learning_rate
         Learning rate at the start.
     seed
-        Fixes everything random.
+        Random seed.
     device
         auto, cpu, cuda or mps.
     accelerate
-        auto takes the fastest path that works on the device, off the plain one.
+        auto: the fastest path that works on the device; off: plain PyTorch.
     max_seconds
         Stop after this time with a checkpoint to resume from.
     validation
@@ -132,7 +132,7 @@ def _settings(
     from graphscore.config import merge, read_config
     from graphscore.errors import CheckpointError, SettingsError
     from graphscore.models import DEFAULT_MODEL
-    from graphscore.models.defaults import check_settings, find_entry
+    from graphscore.models.registry import check_settings, find_entry
 
     given: dict[str, Any] = {}
     if stored is not None:
@@ -144,17 +144,13 @@ def _settings(
             check_settings({**from_file, "model": name}, on_cpu=True)
         except SettingsError as error:
             raise SettingsError(f"{config}: {error}") from None
-    entry = find_entry(name)
-    _check_options(name, entry.model.Settings, overrides)
-    kind = entry.model.Settings.model_fields["model"].default
-    if stored is not None and given["model"] != kind:
+    _check_options(name, find_entry(name).model.Settings, overrides)
+    if stored is not None and given["model"] != name:
         raise CheckpointError(
             f"{stored}: was started with the model {given['model']!r} and not {name!r}. "
             "Continue with the same one, or start a new run."
         )
-    # What a name stands for is compared with the stored run, as other settings are.
-    given = merge(merge(given, entry.preset), from_file)
-    return merge({**given, "model": name}, overrides)
+    return merge({**merge(given, from_file), "model": name}, overrides)
 
 
 def _check_options(name: str, settings: type[Settings], overrides: dict[str, Any]) -> None:

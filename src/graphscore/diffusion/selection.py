@@ -11,7 +11,7 @@ from graphscore.errors import SamplingError, SettingsError
 
 Candidate = TypeVar("Candidate")
 
-WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0)
+GUIDANCE_WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0)
 """Weights of a guide model; 0 is the model alone."""
 
 

@@ -5,7 +5,7 @@ To add a model, write a subclass of `Model` and add a line to `MODELS`.
 
 from graphscore.models.base import Model, SamplingRun
 from graphscore.models.communities import CommunityDistribution
-from graphscore.models.defaults import DEFAULT_MODEL, MODELS, resolve_settings, stored_settings
+from graphscore.models.registry import DEFAULT_MODEL, MODELS, resolve_settings, stored_settings
 from graphscore.models.request import SampleRequest, resolve_request
 from graphscore.models.sizes import SizeDistribution
 

@@ -47,6 +47,7 @@ class Model(ABC):
         communities: sizes of communities in the training graphs, if it is conditioned on them.
         network: what the trainer changes; None for models without weights.
         objective: what the trainer minimises; None for models that are fitted when they are built.
+            The settings of a model with an objective have a section `training`.
     """
 
     Settings: ClassVar[type[RunSettings]]
@@ -108,7 +109,7 @@ class Model(ABC):
         """Generate graphs.
 
         Raises:
-            SamplingError: sampling left the finite numbers.
+            SamplingError: the state became infinite or NaN.
         """
 
     def weights(self) -> dict[str, Tensor]:

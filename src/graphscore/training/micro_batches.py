@@ -39,7 +39,7 @@ class MicroBatcher:
         self._pairs: int | None = None
 
     @property
-    def couples_graphs(self) -> bool:
+    def uses_batch_statistics(self) -> bool:
         """Whether graphs of a batch change each other's answer, as batch statistics do."""
         return any(isinstance(part, MaskedBatchNorm) for part in self._network.modules())
 
@@ -124,7 +124,7 @@ class MicroBatcher:
     def _announce(self, items: int, size: int, nodes: int, reason: str) -> None:
         effect = (
             "batch statistics are now those of each micro-batch"
-            if self.couples_graphs
+            if self.uses_batch_statistics
             else "the gradient is the same"
         )
         warn(

@@ -27,7 +27,7 @@ from graphscore.training.micro_batches import MicroBatcher
 from graphscore.training.moving_average import MovingAverage
 from graphscore.training.objective import Items, Objective
 from graphscore.training.optimisers import OPTIMISERS
-from graphscore.training.readout import ReadOut
+from graphscore.training.pending_metrics import PendingMetrics
 from graphscore.training.training_state import restore_training_state, training_state
 
 OVERHEAD = {"cpu": 10_000, "cuda": 500_000}
@@ -207,7 +207,7 @@ class Trainer:
 
     def _buckets(self, items: Items) -> list[MicroBatch]:
         """Those of the items that are computed together, if they fit."""
-        if not self._bucketing or self._micro.couples_graphs:
+        if not self._bucketing or self._micro.uses_batch_statistics:
             return [MicroBatch(slice(0, len(items)), items.max_nodes)]
         widths, copies = self.batches.widths(self.step), range(self.objective.noise_copies)
         overhead = OVERHEAD.get(self.device.type, OVERHEAD["cuda"])
@@ -264,12 +264,12 @@ class Trainer:
         started = time.perf_counter() - self.seconds
         self._plan()
         pending: list[Tensor] = []
-        underway: list[ReadOut] = []
+        underway: list[PendingMetrics] = []
         while True:
             done = self.finished
             stopping = done or should_stop()
             if pending and (stopping or self.step % self.settings.log_every == 0):
-                underway.append(self._read_out(pending))
+                underway.append(self._send(pending))
                 pending.clear()
             # Metrics are waited for only when the next ones are due or nothing else is to do.
             while underway and (stopping or len(underway) > 1 or underway[0].arrived()):
@@ -288,28 +288,28 @@ class Trainer:
         if largest is not None:
             self._micro.plan(largest, self.batches.batch_size * self.objective.noise_copies)
 
-    def _read_out(self, pending: list[Tensor]) -> ReadOut:
+    def _send(self, pending: list[Tensor]) -> PendingMetrics:
         """Send to the host the means of the steps' metrics, and the largest weight."""
         largest = _largest(self._parameters).to(pending[0].dtype)
         means = torch.cat([largest.view(1), torch.stack(pending).mean(0)])
-        return ReadOut(means, self.step, self._last_rate)
+        return PendingMetrics(means, self.step, self._last_rate)
 
-    def _record(self, read_out: ReadOut, values: list[float]) -> TrainingRecord:
+    def _record(self, sent: PendingMetrics, values: list[float]) -> TrainingRecord:
         largest, norm, loss, per_pair, *per_level = values
         if not all(math.isfinite(value) for value in (loss, norm, largest)):
             raise TrainingError(
-                f"the loss is not finite around step {read_out.step} (loss {loss}, gradient norm "
-                f"{norm}). Lower the learning rate (now {read_out.rate:.2g}) or gradient_clip and "
+                f"the loss is not finite around step {sent.step} (loss {loss}, gradient norm "
+                f"{norm}). Lower the learning rate (now {sent.rate:.2g}) or gradient_clip and "
                 "start a new run; the last checkpoint, from before, is kept."
             )
         return TrainingRecord(
-            step=read_out.step,
+            step=sent.step,
             loss=loss,
             summed=loss * self.objective.noise_copies,
             per_pair=per_pair,
             per_level=per_level,
             gradient_norm=norm,
-            learning_rate=read_out.rate,
+            learning_rate=sent.rate,
             seconds=self.seconds,
         )
 

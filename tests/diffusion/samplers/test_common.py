@@ -177,7 +177,7 @@ def test_answers_that_are_not_finite_are_an_error(sample, bad):
         seen.append(sigma)
         return noisy.map(lambda edges: torch.full_like(edges, bad if len(seen) == 3 else 0.5))
 
-    with pytest.raises(SamplingError, match=r"finite numbers at sigma [0-9.]+: .* trained on"):
+    with pytest.raises(SamplingError, match=r"infinite or NaN at sigma [0-9.]+: .* trained on"):
         sample(denoise, mask)
 
 

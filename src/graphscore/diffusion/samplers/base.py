@@ -105,7 +105,7 @@ class FiniteCheck:
         finite = self._finite.tolist()
         if not all(finite):
             raise SamplingError(
-                f"sampling left the finite numbers at sigma {sigmas[finite.index(False)]:g}: the "
+                f"the state became infinite or NaN at sigma {sigmas[finite.index(False)]:g}: the "
                 "network's answer there is not finite. Train it longer or with a lower learning "
                 "rate, or sample within the noise levels it was trained on."
             )

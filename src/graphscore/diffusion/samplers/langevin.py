@@ -82,7 +82,7 @@ def check_finite(state: GraphState, sigma: float, settings: LangevinSettings) ->
     """
     if not bool(state.isfinite()):
         raise SamplingError(
-            f"sampling left the finite numbers at sigma {sigma:g}: the step size "
+            f"the state became infinite or NaN at sigma {sigma:g}: the step size "
             f"{settings.step_size:g} is too large for this model. Try a tenth of it."
         )
 

@@ -61,7 +61,8 @@ class DenoiserModelSettings(RunSettings):
 class EDPGNNModelSettings(RunSettings):
     """The paper's model: score matching at fixed noise levels, Langevin sampling."""
 
-    model: Literal["edp-gnn"] = "edp-gnn"
+    model: str = "edp-gnn"
+    """Its name in the registry: edp-gnn, or one that stands for other settings of the network."""
     network: EDPGNNSettings = EDPGNNSettings()
     noise: SigmaLevels = SigmaLevels()
     training: TrainingSettings = TrainingSettings()

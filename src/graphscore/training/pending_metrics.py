@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 
-class ReadOut:
+class PendingMetrics:
     """Numbers on their way from the device to the host, which does not wait for them.
 
     Attributes:

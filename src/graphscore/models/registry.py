@@ -54,11 +54,6 @@ MODELS: dict[str, ModelEntry] = {
 DEFAULT_MODEL = "denoiser"
 """What a user gets without naming a model, in Python and on the command line."""
 
-KINDS: dict[str, type[Model]] = {
-    entry.model.Settings.model_fields["model"].default: entry.model for entry in MODELS.values()
-}
-"""Classes of models by the kind in their settings."""
-
 
 def find_entry(name: str) -> ModelEntry:
     """Return the model of a name.
@@ -89,10 +84,11 @@ def resolve_settings(given: Mapping[str, Any], *, nodes: int, on_cpu: bool) -> R
     >>> resolve_settings({"model": "gin"}, nodes=12, on_cpu=True).network.learnable_adjacency
     False
     """
-    entry = find_entry(given.get("model", DEFAULT_MODEL))
-    sections = {name: _plain(value) for name, value in given.items() if name != "model"}
+    name = given.get("model", DEFAULT_MODEL)
+    entry = find_entry(name)
+    sections = {key: _plain(value) for key, value in given.items() if key != "model"}
     defaults = merge(entry.model.defaults(nodes, on_cpu=on_cpu), entry.preset)
-    return entry.model.Settings(**merge(defaults, sections))
+    return entry.model.Settings(**merge(defaults, sections), model=name)
 
 
 def check_settings(given: Mapping[str, Any], *, on_cpu: bool) -> RunSettings:
@@ -115,12 +111,13 @@ def stored_settings(values: Mapping[str, Any]) -> RunSettings:
     """Return the settings of a stored model, which are complete.
 
     Raises:
-        SettingsError: they are not, or the kind of model is unknown.
+        SettingsError: they are not, or the model is unknown.
     """
-    kind = values.get("model")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise SettingsError(f"unknown kind of model {kind!r}. Known: {', '.join(KINDS)}.")
-    return KINDS[kind].Settings(**values)
+    settings = find_entry(values.get("model", "")).model.Settings
+    missing = [name for name in settings.model_fields if name not in values]
+    if missing:
+        raise SettingsError(f"stored settings without {', '.join(missing)}.")
+    return settings(**values)
 
 
 def _plain(value: Any) -> Any:
