@@ -135,7 +135,7 @@ def test_every_call_has_the_answer_of_its_own_input(make_kind, monkeypatch, kind
         found = [call(state, sigma) for state, sigma in inputs]
         for answer, (state, sigma) in zip(found, inputs):
             with torch.autocast("cpu", torch.bfloat16):
-                wide = network.denoise(state.padded(4), sigma, condition.padded(4))
+                wide = network.denoise(state.extended(4), sigma, condition.extended(4))
             assert torch.equal(answer.edges, wide.edges[:, :60, :60])
     assert all(torch.equal(state.edges, kept) for (state, _), kept in zip(inputs, before))
 

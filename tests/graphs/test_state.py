@@ -128,7 +128,7 @@ def test_parts_are_graphs_cut_to_a_width(state):
 
 
 def test_padding_adds_empty_places_and_a_part_takes_them_away(state):
-    wide = state.padded(3)
+    wide = state.extended(3)
     assert wide.max_nodes == 7
     assert wide.node_mask.sum(1).tolist() == SIZES.tolist()
     for entries, mask in zip(wide.entries, wide.masks.entries, strict=True):
@@ -164,7 +164,7 @@ def condition(request):
         (lambda c: c.part(slice(1, 3), 3), lambda x: x[1:3, :3]),
         (lambda c: c.part(slice(0, 2)), lambda x: x[:2]),
         (lambda c: c.repeated(2), lambda x: x[[0, 0, 1, 1, 2, 2]]),
-        (lambda c: c.padded(1), lambda x: torch.cat([x, torch.zeros_like(x[:, :1])], dim=1)),
+        (lambda c: c.extended(1), lambda x: torch.cat([x, torch.zeros_like(x[:, :1])], dim=1)),
         (lambda c: c.to("cpu"), lambda x: x),
     ],
     ids=["part", "graphs", "repeated", "padded", "to"],

@@ -125,6 +125,6 @@ def test_a_wider_state_needs_a_wider_condition(noisy):
     guided = GuidedPosterior(network, make(blocks=1, seed=3), GuidanceSettings())
     for one in (network, guided):
         expected = one.denoise(noisy, SIGMA, GIVEN).edges
-        found = one.denoise(noisy.padded(2), SIGMA, GIVEN.padded(2)).edges
+        found = one.denoise(noisy.extended(2), SIGMA, GIVEN.extended(2)).edges
         torch.testing.assert_close(found[:, :4, :4], expected)
         assert not found[:, 4:].any()

@@ -44,10 +44,10 @@ class _CudaGraphDenoise:
         nodes = noisy.max_nodes
         extra = aligned(nodes) - nodes
         if self._replay is None:
-            self._condition = self._condition.padded(extra)
-            self._replay = self._first_replay(noisy.padded(extra), sigma)
+            self._condition = self._condition.extended(extra)
+            self._replay = self._first_replay(noisy.extended(extra), sigma)
         if self._inputs is None or self._output is None:
-            answer = self._denoise(noisy.padded(extra), sigma)
+            answer = self._denoise(noisy.extended(extra), sigma)
             return answer.part(slice(None), nodes)
         place, of_sigma = self._inputs
         for inside, entries in zip(place.part(slice(None), nodes).entries, noisy.entries):

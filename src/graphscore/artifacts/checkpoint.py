@@ -76,7 +76,8 @@ def read_document(folder: Path) -> ModelDocument:
     except (FileNotFoundError, NotADirectoryError):
         raise CheckpointError(
             f"{folder}: no checkpoint here ({DOCUMENT} is missing). "
-            "Give the folder that `graphscore train --out` or `GraphGenerator.save` wrote."
+            "Give the folder that `graphscore train --out` or `GraphGenerator.save` wrote; "
+            "pretrained models are read by name, with GraphGenerator.from_pretrained."
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: not readable as JSON ({error}). {_REMEDY}") from None

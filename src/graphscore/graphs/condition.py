@@ -64,7 +64,7 @@ class Condition:
         """Move to a device."""
         return self._map(lambda values: values.to(device))
 
-    def padded(self, extra: int) -> Condition:
+    def extended(self, extra: int) -> Condition:
         """Return the condition of the same graphs with `extra` more places for nodes."""
         return self._map(
             lambda values: functional.pad(values, (*(0, 0) * (values.ndim - 2), 0, extra))

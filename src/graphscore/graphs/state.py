@@ -140,7 +140,7 @@ class GraphState:
             self.edges[items, :nodes, :nodes], self.node_mask[items, :nodes], of_nodes
         )
 
-    def padded(self, extra: int) -> GraphState:
+    def extended(self, extra: int) -> GraphState:
         """Return the same graphs with `extra` more places for nodes, all empty."""
         channels = (0, 0) * (self.edges.ndim - 3)
         nodes = self.nodes

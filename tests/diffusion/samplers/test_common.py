@@ -162,7 +162,7 @@ def test_padding_does_not_matter(sample, network):
         return GraphState(edges, noisy.node_mask)
 
     def trimmed(noisy, sigma):
-        return network.denoise(noisy.part(slice(None), 4), sigma).padded(2)
+        return network.denoise(noisy.part(slice(None), 4), sigma).extended(2)
 
     for denoise in (permuted, trimmed):
         torch.testing.assert_close(sample(denoise, mask).state.edges, wide.state.edges)
