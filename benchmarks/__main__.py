@@ -4,6 +4,7 @@ python -m benchmarks denoiser --device cuda --json results/benchmark_denoiser_cu
 python -m benchmarks edp-gnn --device cpu --json results/performance_cpu.json
 python -m benchmarks released --json results/benchmark_network.json
 python -m benchmarks metrics --json results/benchmark_metrics.json
+python -m benchmarks demo --json results/demo.json
 python -m benchmarks page
 """
 
@@ -17,7 +18,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import denoiser, edp_gnn, metrics, page, released
+from benchmarks import demo, denoiser, edp_gnn, metrics, page, released
 from graphscore.atomic import write_file
 from graphscore.device import resolve_device
 
@@ -28,18 +29,21 @@ ON_A_DEVICE: dict[str, Callable[[torch.device], dict[str, Any]]] = {
 ON_THE_CPU: dict[str, Callable[[], dict[str, Any]]] = {
     "released": released.compare,
     "metrics": metrics.measure,
+    "demo": demo.measure,
 }
 SHOW: dict[str, Callable[[dict[str, Any]], None]] = {
     "denoiser": denoiser.show,
     "edp-gnn": edp_gnn.show,
     "released": released.show,
     "metrics": metrics.show,
+    "demo": demo.show,
 }
 HELP = {
     "denoiser": "training step and network call of the default model, on every path",
     "edp-gnn": "steps, memory, share of the measured peak, growth with the nodes, profile",
     "released": "EDP-GNN beside a network with the structure of the released program",
     "metrics": "orbit counts, evaluation, uniqueness and novelty",
+    "demo": "time and metrics of `graphscore demo`",
     "page": "write docs/performance.md from results/",
 }
 
