@@ -29,7 +29,7 @@ def bench(
     """Estimate how long training on GRAPHS and sampling will take on this machine.
 
     Runs some training steps and a short sampling with the settings that `graphscore train` would
-    choose, and extrapolates to the whole. Writes no files. Takes about half a minute; longer where
+    choose, and extrapolates to the whole. Writes no files. Takes about 20 seconds; longer where
     a single step takes seconds.
 
     Parameters
