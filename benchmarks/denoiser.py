@@ -20,7 +20,7 @@ from rich.table import Table
 
 from benchmarks.clock import Run, seconds_of, time_in_turns
 from graphscore.acceleration import trainer as accelerated
-from graphscore.acceleration.denoise import cuda_graph_denoise
+from graphscore.acceleration.denoise import CudaGraphDenoise
 from graphscore.diffusion import (
     BernoulliEdges,
     Denoising,
@@ -83,7 +83,7 @@ def sampling(device: torch.device, repeats: int) -> dict[str, dict[str, float]]:
     calls: dict[str, Denoise] = {"plain": network.denoise}
     if device.type == "cuda":
         for path, compiles in ((CUDA_GRAPH, False), (COMPILED, True)):
-            calls[path] = cuda_graph_denoise(network, NO_CONDITION, compile_blocks=compiles)
+            calls[path] = CudaGraphDenoise(network, NO_CONDITION, compile_blocks=compiles)
     return {
         path: {
             "graphs": len(data),

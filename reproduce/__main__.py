@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, Parameter
 
 from graphscore.cli.interrupt import stop_requested
 from graphscore.cli.option_types import WholeNumber
+from graphscore.cli.program import run
 from graphscore.cli.tables import print_json, print_table
-from graphscore.errors import GraphscoreError, SettingsError, StoppedError
+from graphscore.errors import SettingsError, StoppedError
 from reproduce import plans
 from reproduce.titles import TITLES
 
@@ -186,32 +185,8 @@ def _list_parts(experiment: Experiment, context: Context, json: bool) -> None:
 
 
 def main(tokens: Sequence[str] | None = None) -> NoReturn:
-    """Run one command; exit code 0 on success, 2 on bad input, 130 when interrupted."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = _show_warning
-            code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
-    except CycloptsError as error:
-        _fail(f"{error}\nTry 'python -m reproduce --help'.")
-    except GraphscoreError as error:
-        _fail(str(error))
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
-    sys.exit(code if isinstance(code, int) else 0)
-
-
-def _show_warning(message: Warning | str, *place: object, **more: object) -> None:
-    """Show a warning as one line, without its place in the code."""
-    print(f"reproduce: {message}", file=sys.stderr)
-
-
-def _fail(message: str) -> NoReturn:
-    print(f"reproduce: {message}", file=sys.stderr)
-    sys.exit(2)
+    """Run one command of the laboratory."""
+    run(app, tokens, name="reproduce", advice="Try 'python -m reproduce --help'.")
 
 
 if __name__ == "__main__":

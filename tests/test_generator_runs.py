@@ -16,28 +16,12 @@ from graphscore.errors import (
     TrainingError,
 )
 
-NETWORK = {"channels": [2], "message_steps": 1, "features": 4, "edge_width": 4}
-
-
-def make(*, seed: int = 0, sampling: dict | None = None, **training) -> GraphGenerator:
-    return GraphGenerator(
-        "edp-gnn",
-        seed=seed,
-        network=NETWORK,
-        training={"steps": 3, "batch_size": 4, "log_every": 1, **training},
-        sampling={"steps_per_level": 2, **(sampling or {})},
-        device="cpu",
-        show_progress=False,
-    )
-
-
-def structure(graphs) -> list:
-    return [(list(graph), sorted(map(sorted, graph.edges))) for graph in graphs]
+from .tiny_generator import GRAPHS, make, structure
 
 
 @pytest.fixture(scope="module")
 def graphs():
-    return [nx.path_graph(4), nx.cycle_graph(5), nx.star_graph(5), nx.complete_graph(4)]
+    return GRAPHS
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("graphs", "diffusion", "training", "acceleration", "models", "artifacts"),
         *("metrics", "config", "device"),
     },
-    "estimate": {"training", "generator", "device"},
+    "estimate": {"models", "generator", "device"},
 }
 _BELOW = set(MAY_IMPORT) - OPEN
 MAY_IMPORT |= {

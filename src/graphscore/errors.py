@@ -15,7 +15,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("Ego_smal", ["ego-small", "grid"])
     " Did you mean 'ego-small'?"
     """
-    near = difflib.get_close_matches(name.lower().replace("_", "-"), known, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name.lower().replace("_", "-"), known, n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 

@@ -15,7 +15,7 @@ import torch
 from graphscore.device import describe_device
 from graphscore.errors import SettingsError
 from graphscore.generator import GraphGenerator
-from graphscore.training import TrainingSettings
+from graphscore.models import TrainedSettings
 
 WARM_UP = 4  # training steps before the measured ones; the first allocate memory and may compile
 BLOCKS, REPEATS = 6, 3  # blocks of training steps, and samplings, whose times give the range
@@ -90,7 +90,7 @@ def estimate(
     if number < 1:
         raise SettingsError(f"number {number}: give at least 1 graph to sample.")
     generator = GraphGenerator(model, device=device, show_progress=False)
-    if not generator.settings.steps:
+    if not isinstance(generator.settings, TrainedSettings):
         raise SettingsError(
             f"the model {model!r} is not trained by gradient steps: there is nothing to estimate."
         )
@@ -100,7 +100,7 @@ def estimate(
     clock = _StepClock(generator.device, seconds / 2)
     generator.fit(graphs, should_stop=clock)
     step, preparation = clock.result()
-    settings: TrainingSettings = getattr(generator.settings, "training")  # noqa: B009
+    settings = generator.settings.training
     log("measuring sampling")
     sizes = sorted(map(len, graphs))
     sampling, measured = _sampling(generator, sizes, number, seconds / 2)

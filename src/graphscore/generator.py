@@ -26,6 +26,7 @@ from graphscore.models import (
     CommunityDistribution,
     SamplingRun,
     SizeDistribution,
+    TrainedSettings,
     resolve_request,
     resolve_settings,
 )
@@ -47,9 +48,8 @@ class GraphGenerator:
         device: "auto" (CUDA, else Apple, else CPU), or a torch device name.
         accelerate: "auto" takes the fastest path that works on the device, "off" the plain one.
         show_progress: show training and sampling on standard error.
-        sections: settings of the model by section (network, noise, training, sampling, ...), each
-            a settings object, or a dictionary of the values that differ from the defaults. Unset
-            ones are chosen from the size of the graphs.
+        sections: settings by section (network, noise, training, sampling, ...), each an object, or
+            a dictionary of what differs from the defaults, which follow from the graphs' sizes.
 
     Raises:
         SettingsError: a setting is unknown or out of range, or the device is missing.
@@ -135,12 +135,12 @@ class GraphGenerator:
             settings, clean, data, show_progress=self.show_progress
         )
         trainer = None
-        if model.network is not None and model.objective is not None:
+        if isinstance(settings, TrainedSettings) and model.network and model.objective:
             trainer = choose_trainer(
                 model.network,
                 data,
                 model.objective,
-                settings.training,  # type: ignore[attr-defined]
+                settings.training,
                 seed=settings.seed,
                 device=self.device,
                 accelerate=self.accelerate,

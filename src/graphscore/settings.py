@@ -1,6 +1,6 @@
 """The base class of all settings: frozen, validated when made, unknown keys refused.
 
-The settings themselves live beside what they set; `config.py` composes them into those of a run.
+The settings themselves live beside what they set; a model composes those of a run.
 """
 
 from __future__ import annotations
@@ -97,6 +97,8 @@ def _describe(error: ValidationError, model: type[BaseModel]) -> str:
         elif item["type"] == "union_tag_invalid":
             known = item["ctx"]["expected_tags"]
             lines.append(f"setting {where!r}: unknown kind {item['ctx']['tag']!r}. Use {known}.")
+        elif item["type"] == "missing":
+            lines.append(f"setting {where!r} is missing.")
         else:
             no_section = item["type"] in ("model_type", "model_attributes_type")
             message = (

@@ -148,7 +148,7 @@ def answers(make_denoiser, capture, monkeypatch):
         network, widths = make_denoiser(), []
         plain = network.denoise
         network.denoise = lambda state, *rest: widths.append(state.max_nodes) or plain(state, *rest)
-        call = denoise_module.cuda_graph_denoise(network, NO_CONDITION, compile_blocks=compiles)
+        call = denoise_module.CudaGraphDenoise(network, NO_CONDITION, compile_blocks=compiles)
         with torch.no_grad():
             found = [call(noisy(seed), SIGMA).edges for seed in range(2)]
         assert all(block._compiled_call_impl is None for block in network.blocks_to_compile)

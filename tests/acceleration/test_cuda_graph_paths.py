@@ -17,7 +17,7 @@ from graphscore.acceleration import denoise as denoise_module
 from graphscore.acceleration import langevin as langevin_module
 from graphscore.acceleration import trainer as trainer_module
 from graphscore.acceleration.choice import choose_sampler, with_fallback
-from graphscore.acceleration.denoise import cuda_graph_denoise
+from graphscore.acceleration.denoise import CudaGraphDenoise
 from graphscore.acceleration.langevin import STEPS_BETWEEN_REPORTS, cuda_graph_langevin
 from graphscore.diffusion import (
     GuidanceSettings,
@@ -100,7 +100,7 @@ def test_a_captured_denoiser_samples_as_the_plain_one(make_kind, settings, large
         return sampler(denoise, prior, SigmaRange(), settings, generator=generator, on_step=note)
 
     plain = sample(partial(network.denoise, condition=condition))
-    fast = sample(cuda_graph_denoise(network, condition, compile_blocks=False))
+    fast = sample(CudaGraphDenoise(network, condition, compile_blocks=False))
     assert fast.network_calls == plain.network_calls
     assert fast.state.edges.shape == plain.state.edges.shape
     assert torch.equal(fast.state.node_mask, mask)
@@ -108,7 +108,7 @@ def test_a_captured_denoiser_samples_as_the_plain_one(make_kind, settings, large
     torch.testing.assert_close(fast.state.edges, fast.state.edges.mT)
     difference = (fast.state.edges - plain.state.edges)[prior.mean.pair_mask].abs().mean()
     assert difference < 0.02
-    again = sample(cuda_graph_denoise(network, condition, compile_blocks=False))
+    again = sample(CudaGraphDenoise(network, condition, compile_blocks=False))
     assert torch.equal(again.state.edges, fast.state.edges)
 
 
@@ -122,7 +122,7 @@ def test_every_call_has_the_answer_of_its_own_input(make_kind, monkeypatch, kind
     network, condition, sizes = make_kind(kind, 60)
     mask = node_mask_of_sizes(sizes)
     prior = network.likelihood.prior_of(mask, condition, torch.float64)
-    call = cuda_graph_denoise(network, condition, compile_blocks=False)
+    call = CudaGraphDenoise(network, condition, compile_blocks=False)
     inputs = [
         (prior.sample(sigma, generator=torch_generator(0, index)), torch.full((4,), sigma).double())
         for index, sigma in enumerate((4.0, 1.0, 0.3))
@@ -146,7 +146,7 @@ def test_memory_that_runs_out_is_no_missing_path(make_denoiser, monkeypatch, com
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
     monkeypatch.setattr(denoise_module, "cuda_graph", out_of_memory)
-    call = cuda_graph_denoise(make_denoiser(), NO_CONDITION, compile_blocks=compiles)
+    call = CudaGraphDenoise(make_denoiser(), NO_CONDITION, compile_blocks=compiles)
     state = GraphState(torch.zeros(1, 4, 4), torch.ones(1, 4, dtype=torch.bool))
     with torch.no_grad(), pytest.raises(torch.OutOfMemoryError):
         call(state, torch.ones(1))

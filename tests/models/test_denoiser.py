@@ -17,23 +17,8 @@ from graphscore.errors import CheckpointError, SettingsError
 from graphscore.graphs import NO_CONDITION, GraphBatch
 from graphscore.networks import EDPGNN, Denoiser
 
-SMALL = {"kind": "denoiser", "blocks": 1, "pair_width": 8, "node_width": 4, "product_width": 2}
-EDP = {"kind": "edp-gnn", "channels": [2], "message_steps": 1, "features": 4, "edge_width": 4}
-
-
-def make(*, network=None, steps=3, sampling=None, **settings):
-    return GraphGenerator(
-        network=SMALL if network is None else network,
-        training={"steps": steps, "batch_size": 4, "log_every": 1},
-        sampling={"kind": "heun", "steps": 2} if sampling is None else sampling,
-        device="cpu",
-        show_progress=False,
-        **settings,
-    )
-
-
-def edges(graphs):
-    return [sorted(map(sorted, graph.edges)) for graph in graphs]
+from .conftest import DENOISER, EDP, edges
+from .conftest import make_denoiser as make
 
 
 @pytest.fixture
@@ -77,7 +62,7 @@ def test_a_saved_model_gives_the_same_graphs(fitted, tmp_path):
 
 @pytest.mark.parametrize("given", [True, False], ids=["given", "chosen by itself"])
 def test_a_resumed_run_is_the_run_that_was_not_interrupted(graphs, tmp_path, given):
-    settings = {"network": SMALL if given else None, "device": "cpu", "show_progress": False}
+    settings = {"network": DENOISER if given else None, "device": "cpu", "show_progress": False}
 
     def fresh():
         return GraphGenerator(training={"steps": 4, "batch_size": 4}, **settings)

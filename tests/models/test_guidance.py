@@ -12,23 +12,8 @@ from graphscore.diffusion import GuidedPosterior
 from graphscore.errors import SettingsError
 from graphscore.graphs import GraphState
 
-SMALL = {"kind": "denoiser", "blocks": 1, "pair_width": 8, "node_width": 4, "product_width": 2}
-EDP = {"kind": "edp-gnn", "channels": [2], "message_steps": 1, "features": 4, "edge_width": 4}
-
-
-def make(*, network=None, steps=3, sampling=None, **settings):
-    return GraphGenerator(
-        network=SMALL if network is None else network,
-        training={"steps": steps, "batch_size": 4, "log_every": 1},
-        sampling={"kind": "heun", "steps": 2} if sampling is None else sampling,
-        device="cpu",
-        show_progress=False,
-        **settings,
-    )
-
-
-def edges(graphs):
-    return [sorted(map(sorted, graph.edges)) for graph in graphs]
+from .conftest import DENOISER, EDP, edges
+from .conftest import make_denoiser as make
 
 
 @pytest.fixture
@@ -38,7 +23,7 @@ def fitted(graphs):
 
 @pytest.fixture
 def weaker(graphs):
-    return make(network={**SMALL, "pair_width": 4}, steps=1, seed=3).fit(graphs)
+    return make(network={**DENOISER, "pair_width": 4}, steps=1, seed=3).fit(graphs)
 
 
 def logits(generator):

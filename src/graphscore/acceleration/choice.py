@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from graphscore.acceleration.cuda_graph import short
-from graphscore.acceleration.denoise import cuda_graph_denoise
+from graphscore.acceleration.denoise import CudaGraphDenoise
 from graphscore.acceleration.fused import fused_langevin, unsupported_by_kernel
 from graphscore.acceleration.langevin import cuda_graph_langevin
 from graphscore.acceleration.trainer import CudaGraphTrainer
@@ -105,7 +105,7 @@ def choose_sampler(
             pairs = node_mask.shape[0] * node_mask.shape[1] ** 2
             calls: int = getattr(settings, "network_calls", 1)
             worth = pairs * calls >= WORTH_COMPILING
-            denoise = cuda_graph_denoise(network, condition, compile_blocks=worth)
+            denoise = CudaGraphDenoise(network, condition, compile_blocks=worth)
         name = "cuda-graph" if fast else "plain"
         return SamplerPath(name, partial(sampler.function, denoise))
     score = partial(network, condition=condition)

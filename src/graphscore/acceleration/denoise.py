@@ -10,27 +10,22 @@ from torch import Tensor
 from graphscore.acceleration.alignment import aligned
 from graphscore.acceleration.compilation import compiled
 from graphscore.acceleration.cuda_graph import cuda_graph, short
-from graphscore.diffusion.posterior import Denoise, Posterior
+from graphscore.diffusion.posterior import Posterior
 from graphscore.errors import warn
 from graphscore.graphs.condition import Condition
 from graphscore.graphs.state import GraphState
 from graphscore.training.memory import is_out_of_memory
 
 
-def cuda_graph_denoise(
-    network: Posterior, condition: Condition, *, compile_blocks: bool
-) -> Denoise:
-    """Return `network.denoise` on CUDA with products in bfloat16, captured at its first call.
+class CudaGraphDenoise:
+    """`network.denoise` on CUDA with products in bfloat16, captured at its first call.
+
+    It is for states of the shape of the first one, which are padded to an aligned width.
 
     Args:
         condition: of the graphs of every call.
         compile_blocks: compile blocks for the capture, if the network has any.
     """
-    return _CudaGraphDenoise(network, condition, compile_blocks=compile_blocks)
-
-
-class _CudaGraphDenoise:
-    """A callable for states of the shape of the first; graphs are padded to an aligned width."""
 
     def __init__(self, network: Posterior, condition: Condition, *, compile_blocks: bool) -> None:
         self._network = network

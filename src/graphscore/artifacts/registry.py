@@ -50,16 +50,16 @@ def find_model(given: str | os.PathLike[str]) -> ModelPlace:
         CheckpointError: it is neither, or a folder without a model hides one of the package.
     """
     name, path = os.fspath(given), Path(given)
-    shipped = name in list_pretrained()
+    pretrained = name in list_pretrained()
     if os.path.exists(name):
-        if shipped and not (path / DOCUMENT).is_file():
+        if pretrained and not (path / DOCUMENT).is_file():
             raise CheckpointError(
                 f"{name}: no checkpoint here ({DOCUMENT} is missing). A path that exists is taken "
                 "as a path; for the model of that name that comes with graphscore, give "
                 f"{os.fspath(MODELS / name)}, or rename what is here."
             )
         return ModelPlace(path)
-    if shipped:
+    if pretrained:
         return ModelPlace(MODELS / name, name)
     raise CheckpointError(
         f"{name}: no checkpoint here, and no model of that name comes with graphscore. "

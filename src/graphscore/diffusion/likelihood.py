@@ -1,7 +1,7 @@
 """What one kind of entry is: its prior, its analytic posterior under noise, its loss, its decoding.
 
-A likelihood describes the clean values of one kind of entry. Networks, samplers, objectives and
-accelerated paths only use its methods, so a new kind of entry is a new class here and nothing else.
+A likelihood describes the clean values of one kind of entry. Samplers, objectives, the trainer and
+accelerated paths only use its methods, so they need no change for a new kind of entry.
 `GraphLikelihood` puts the likelihoods of edges and nodes together.
 """
 
@@ -103,7 +103,8 @@ class BernoulliEdges:
             return cls(EdgeDensity.of(batch))
         within = batch.condition.same_community()
         if not all((batch.pair_mask & pairs).any() for pairs in (within, ~within)):
-            return cls(EdgeDensity.of(batch), EdgeDensity.of(batch))
+            same = EdgeDensity.of(batch)
+            return cls(same, same)
         return cls(EdgeDensity.of(batch, ~within), EdgeDensity.of(batch, within))
 
     def to_dict(self) -> dict[str, Any]:

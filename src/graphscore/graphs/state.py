@@ -115,8 +115,6 @@ class GraphState:
     def __mul__(self, factor: float | Tensor) -> GraphState:
         return self.map(lambda entries: entries * factor)
 
-    __rmul__ = __mul__
-
     def __truediv__(self, divisor: float) -> GraphState:
         return self.map(lambda entries: entries / divisor)
 

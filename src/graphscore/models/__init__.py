@@ -3,7 +3,7 @@
 To add a model, write a subclass of `Model` and add a line to `MODELS`.
 """
 
-from graphscore.models.base import Model, SamplingRun
+from graphscore.models.base import Model, SamplingRun, TrainedSettings
 from graphscore.models.communities import CommunityDistribution
 from graphscore.models.registry import DEFAULT_MODEL, MODELS, resolve_settings, stored_settings
 from graphscore.models.request import SampleRequest, resolve_request
@@ -17,6 +17,7 @@ __all__ = [
     "SampleRequest",
     "SamplingRun",
     "SizeDistribution",
+    "TrainedSettings",
     "resolve_request",
     "resolve_settings",
     "stored_settings",

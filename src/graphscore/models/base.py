@@ -18,7 +18,7 @@ from graphscore.graphs import GraphBatch
 from graphscore.models.communities import CommunityDistribution
 from graphscore.models.request import SampleRequest
 from graphscore.models.sizes import SizeDistribution
-from graphscore.training import Objective
+from graphscore.training import Objective, TrainingSettings
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,17 @@ class SamplingRun:
     show_progress: bool = False
 
 
+class TrainedSettings(RunSettings):
+    """Settings of a model that is trained by gradients."""
+
+    training: TrainingSettings = TrainingSettings()
+
+    @property
+    def steps(self) -> int:
+        """Optimiser steps in all."""
+        return self.training.steps
+
+
 class Model(ABC):
     """A generative model of graphs, trained or to be trained.
 
@@ -47,7 +58,7 @@ class Model(ABC):
         communities: sizes of communities in the training graphs, if it is conditioned on them.
         network: what the trainer changes; None for models without weights.
         objective: what the trainer minimises; None for models that are fitted when they are built.
-            The settings of a model with an objective have a section `training`.
+            The settings of a model with an objective are `TrainedSettings`.
     """
 
     Settings: ClassVar[type[RunSettings]]

@@ -22,12 +22,10 @@ class ModelEntry:
 
     Attributes:
         model: the class.
-        about: what it is, in one line.
         preset: settings that the name stands for.
     """
 
     model: type[Model]
-    about: str
     preset: dict[str, Any] = field(default_factory=dict)
 
 
@@ -37,17 +35,14 @@ def _edp_gnn(settings: EDPGNNSettings) -> dict[str, Any]:
 
 
 MODELS: dict[str, ModelEntry] = {
-    "denoiser": ModelEntry(DenoiserModel, "denoiser at every noise level, sized to the graphs"),
-    "edp-gnn": ModelEntry(EDPGNNModel, "EDP-GNN with the paper's settings"),
-    "edp-gnn-released": ModelEntry(
-        EDPGNNModel, "EDP-GNN as its published program has it", _edp_gnn(EDPGNNSettings.released())
-    ),
+    "denoiser": ModelEntry(DenoiserModel),
+    "edp-gnn": ModelEntry(EDPGNNModel),
+    "edp-gnn-released": ModelEntry(EDPGNNModel, _edp_gnn(EDPGNNSettings.released())),
     "gin": ModelEntry(
         EDPGNNModel,
-        "vanilla GIN, the paper's ablation",
         _edp_gnn(EDPGNNSettings.ablation(learnable_adjacency=False, multi_channel=False)),
     ),
-    "erdos-renyi": ModelEntry(ErdosRenyi, "independent edges of the training graphs' density"),
+    "erdos-renyi": ModelEntry(ErdosRenyi),
 }
 """All models by name."""
 

@@ -7,7 +7,6 @@ from typing import Any, Literal, Self
 
 from pydantic import field_validator, model_validator
 
-from graphscore.config import RunSettings
 from graphscore.diffusion import DenoisingSettings, GuidanceSettings, SigmaLevels, SigmaRange
 from graphscore.diffusion.samplers import (
     HeunSettings,
@@ -15,8 +14,8 @@ from graphscore.diffusion.samplers import (
     SamplerSettings,
     SamplingSettings,
 )
+from graphscore.models.base import TrainedSettings
 from graphscore.networks import DenoiserSettings, EDPGNNSettings, NetworkSettings
-from graphscore.training import TrainingSettings
 
 
 class GuideSettings(GuidanceSettings):
@@ -27,7 +26,7 @@ class GuideSettings(GuidanceSettings):
     """Noise levels that the guide model was trained on; those of the model if not given."""
 
 
-class DenoiserModelSettings(RunSettings):
+class DenoiserModelSettings(TrainedSettings):
     """A network trained to denoise at every noise level of a range."""
 
     model: Literal["denoiser"] = "denoiser"
@@ -35,15 +34,9 @@ class DenoiserModelSettings(RunSettings):
     noise: SigmaRange = SigmaRange()
     """Noise levels, drawn uniformly in log sigma in training."""
     objective: DenoisingSettings = DenoisingSettings()
-    training: TrainingSettings = TrainingSettings()
     sampling: SamplingSettings = HeunSettings()
     guide: GuideSettings | None = None
     """A model has one if it was put together from two, see `GraphGenerator.guided_by`."""
-
-    @property
-    def steps(self) -> int:
-        """Optimiser steps in all."""
-        return self.training.steps
 
     @property
     def communities(self) -> bool:
@@ -58,20 +51,14 @@ class DenoiserModelSettings(RunSettings):
         return self
 
 
-class EDPGNNModelSettings(RunSettings):
+class EDPGNNModelSettings(TrainedSettings):
     """The paper's model: score matching at fixed noise levels, Langevin sampling."""
 
     model: str = "edp-gnn"
     """Its name in the registry: edp-gnn, or one that stands for other settings of the network."""
     network: EDPGNNSettings = EDPGNNSettings()
     noise: SigmaLevels = SigmaLevels()
-    training: TrainingSettings = TrainingSettings()
     sampling: LangevinSettings = LangevinSettings()
-
-    @property
-    def steps(self) -> int:
-        """Optimiser steps in all."""
-        return self.training.steps
 
     @model_validator(mode="after")
     def _samples_within(self) -> Self:
