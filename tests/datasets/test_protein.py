@@ -1,34 +1,14 @@
-"""Protein: the count where the source is at hand; lookup, download and damage without it."""
+"""Protein: the count where the source is at hand; what is said without it."""
 
 from __future__ import annotations
 
-import hashlib
-import zipfile
 from pathlib import Path
 
 import networkx as nx
 import pytest
 
 from graphscore.datasets import download, load_dataset, protein
-from graphscore.datasets.download import Archive, data_folder, fetch
 from graphscore.errors import DatasetError
-
-MEMBERS = {"a.txt": b"1, 2\n", "b.txt": b"1\n1\n"}
-
-
-def packed(tmp_path: Path, members: dict[str, bytes]) -> Archive:
-    """An archive reachable without a network, whose digests are those of MEMBERS."""
-    path = tmp_path / "set.zip"
-    with zipfile.ZipFile(path, "w") as bundle:
-        for name, content in members.items():
-            bundle.writestr(name, content)
-    digests = {name: hashlib.sha256(content).hexdigest() for name, content in MEMBERS.items()}
-    return Archive("set", path.as_uri(), digests)
-
-
-def whole(tmp_path: Path) -> Archive:
-    extra = {"../escape.txt": b"no", "set/unwanted.txt": b"no"}
-    return packed(tmp_path, {**{f"set/{name}": text for name, text in MEMBERS.items()}, **extra})
 
 
 def test_published_count(source_folder: Path) -> None:
@@ -54,78 +34,11 @@ def test_environment_variable_names_the_folder(
     assert len(load_dataset("protein")) == 269
 
 
-def test_order_of_lookup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRAPHSCORE_DATA", str(tmp_path / "variable"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert data_folder(tmp_path / "argument") == tmp_path / "argument"
-    assert data_folder() == tmp_path / "variable"
-    monkeypatch.delenv("GRAPHSCORE_DATA")
-    assert data_folder() == tmp_path / "cache" / "graphscore"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    assert data_folder() == Path.home() / ".cache" / "graphscore"
-
-
-def test_download_keeps_only_the_named_members(tmp_path: Path) -> None:
-    root = tmp_path / "data"
-    folder = fetch(whole(tmp_path), root)
-    assert folder == root / "set"
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == MEMBERS
-    assert [path.name for path in root.iterdir()] == ["set"]
-    assert not (tmp_path / "escape.txt").exists()
-
-
-def test_present_files_need_no_network(tmp_path: Path) -> None:
-    archive = whole(tmp_path)
-    fetch(archive, tmp_path / "data")
-    (tmp_path / "set.zip").unlink()
-    fetch(archive, tmp_path / "data")
-
-
-def test_a_half_filled_folder_is_completed(tmp_path: Path) -> None:
-    archive = whole(tmp_path)
-    folder = fetch(archive, tmp_path / "data")
-    (folder / "b.txt").unlink()
-    (folder / "mine.txt").write_text("kept")
-    fetch(archive, tmp_path / "data")
-    assert {path.name for path in folder.iterdir()} == {"a.txt", "b.txt", "mine.txt"}
-
-
-def test_damaged_local_file(tmp_path: Path) -> None:
-    archive = whole(tmp_path)
-    folder = fetch(archive, tmp_path / "data")
-    (folder / "a.txt").write_bytes(b"1, 3\n")
-    with pytest.raises(DatasetError, match=r"a\.txt is damaged.*sha256.*expected.*Delete it"):
-        fetch(archive, tmp_path / "data")
-    assert (folder / "a.txt").read_bytes() == b"1, 3\n"
-
-
-def test_damaged_download_leaves_nothing(tmp_path: Path) -> None:
-    archive = packed(tmp_path, {"set/a.txt": MEMBERS["a.txt"], "set/b.txt": b"other"})
-    with pytest.raises(DatasetError, match=r"b\.txt has sha256 .* nothing was kept"):
-        fetch(archive, tmp_path / "data")
-    assert not (tmp_path / "data").exists()
-
-
-@pytest.mark.parametrize("kind", ["absent", "not a zip", "lacks a member"])
-def test_failed_download_says_what_to_put_where(tmp_path: Path, kind: str) -> None:
-    archive = packed(tmp_path, {"set/a.txt": MEMBERS["a.txt"]})
-    if kind == "absent":
-        (tmp_path / "set.zip").unlink()
-    elif kind == "not a zip":
-        (tmp_path / "set.zip").write_bytes(b"<html>moved</html>")
-    with pytest.raises(DatasetError) as caught:
-        fetch(archive, tmp_path / "data")
-    message = str(caught.value)
-    for part in (str(tmp_path / "data" / "set"), "a.txt, b.txt", archive.url, "GRAPHSCORE_DATA"):
-        assert part in message
-    assert not (tmp_path / "data").exists()
-
-
 def test_missing_protein_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def offline(*_args: object, **_options: object) -> None:
         raise OSError("Network is unreachable")
 
-    monkeypatch.setattr(download.urllib.request, "urlopen", offline)
+    monkeypatch.setattr(download, "fetch_bytes", offline)
     with pytest.raises(DatasetError) as caught:
         load_dataset("protein", data_dir=tmp_path)
     message = str(caught.value)

@@ -139,6 +139,27 @@ def test_edge_list_dialects(tmp_path, text):
     assert list(graph) == list(range(len(graph)))
 
 
+@pytest.mark.parametrize("suffix", ["graphml", "gml"])
+def test_attributes_have_the_types_that_networkx_reads(tmp_path, suffix):
+    graph = nx.path_graph(4)
+    for node, value in enumerate([3, -0.5, "a & b", ""]):
+        graph.nodes[node][f"key{node}"] = value
+    if suffix == "graphml":
+        graph.nodes[0]["flag"] = True
+    graph.edges[0, 1]["weight"] = 1.0
+    path = tmp_path / f"g.{suffix}"
+    getattr(nx, f"write_{suffix}")(graph, path)
+    (back,) = read_graphs(path)
+    found = [
+        {key: value for key, value in data.items() if key != "label"}
+        for _, data in back.nodes(data=True)
+    ]
+    assert found == [data for _, data in graph.nodes(data=True)]
+    assert [type(v) for d in found for v in d.values()] == [
+        type(v) for _, d in graph.nodes(data=True) for v in d.values()
+    ]
+
+
 def test_foreign_gml_and_graphml(tmp_path):
     (tmp_path / "g.gml").write_text(
         'graph [ directed 0 node [ id 7 label "Zoë" ] node [ id 3 ] edge [ source 3 target 7 ] ]'
@@ -211,7 +232,7 @@ def test_max_nodes_names_the_line(tmp_path):
     with pytest.raises(GraphDataError, match=r"g.g6 line 2: 41 nodes.*at most 20.*--max-nodes 41"):
         read_graphs(tmp_path / "g.g6", max_nodes=20)
     write_graphs(tmp_path / "set", [nx.path_graph(41)], format="edgelist")
-    with pytest.raises(GraphDataError, match=r"set/1.edges: 41 nodes"):
+    with pytest.raises(GraphDataError, match=r"set/1.edges line 1: 41 nodes"):
         read_graphs(tmp_path / "set", max_nodes=20)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Group, Parameter
 
 from graphscore.cli.option_types import Flag, WholeNumber
+from graphscore.streams import say
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 FORMATS = "graph6, sparse6, npz, graphml, gml, edgelist, tu"
 """Names of file formats for help; a test compares them with `graphscore.graphs.formats`, which
 is not imported here because it imports torch."""
+MAX_TOTAL_NODES, MAX_TOTAL_EDGES, MAX_BYTES = 1_000_000, 2_000_000, 64 * 2**20
+MAX_READ_SECONDS = 60.0
+"""Limits; a test compares them with `graphscore.graphs.limits`, for the same reason."""
 FormatName = Annotated[
     str | None, Parameter(help=f"File format ({FORMATS}); by default it follows from the name.")
 ]
@@ -30,6 +33,14 @@ class ReadingOptions:
     format: FormatName = None
     max_nodes: WholeNumber | None = None
     """Refuse graphs with more nodes than this."""
+    max_total_nodes: WholeNumber = MAX_TOTAL_NODES
+    """Refuse files whose graphs have more nodes than this together."""
+    max_total_edges: WholeNumber = MAX_TOTAL_EDGES
+    """Refuse files whose graphs have more edges than this together."""
+    max_bytes: WholeNumber = MAX_BYTES
+    """Refuse files of more bytes than this after decompression, all files of a folder together."""
+    max_read_seconds: float = MAX_READ_SECONDS
+    """Refuse files that take longer to read than this."""
     drop_self_loops: Flag = False
     """Drop self-loops instead of refusing the graph."""
     undirected: Flag = False
@@ -79,9 +90,18 @@ def load(
             f"Datasets: {', '.join(names)} (each with :train, :val or :test)."
         )
     else:
-        clean = read_graphs(data, format=options.format, repairs=repairs, max_nodes=max_nodes)
+        clean = read_graphs(
+            data,
+            format=options.format,
+            repairs=repairs,
+            max_nodes=max_nodes,
+            max_total_nodes=options.max_total_nodes,
+            max_total_edges=options.max_total_edges,
+            max_bytes=options.max_bytes,
+            max_seconds=options.max_read_seconds,
+        )
     for repair, count in clean.repaired.items():
-        print(f"{data}: {repair} in {count} of {len(clean)} graphs", file=sys.stderr)
+        say(f"{data}: {repair} in {count} of {len(clean)} graphs")
     return clean
 
 

@@ -8,7 +8,8 @@ from cyclopts import App
 
 from graphscore.cli.data import FormatName
 from graphscore.cli.option_types import Flag, Out, WholeNumber
-from graphscore.cli.tables import print_json, print_table
+from graphscore.cli.standard_streams import apart_from
+from graphscore.cli.tables import print_json, print_table, print_text
 
 app = App(name="datasets", help="List the benchmark datasets, or export one.")
 
@@ -76,5 +77,6 @@ def export(
         raise SettingsError(f"{name} is a fixed set, so --seed has no effect; leave it out.")
     graphs = data.split(split)
     write_graphs(out, graphs, format=format)
-    print(f"{len(graphs)} graphs written to {out}")
+    with apart_from(out):
+        print_text(f"{len(graphs)} graphs written to {out}")
     return 0

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import os
-import shutil
-import tempfile
-import urllib.request
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 
+from graphscore.atomic import check_place, write_file
+from graphscore.datasets.https import fetch_bytes
 from graphscore.errors import DatasetError
+from graphscore.regular import NotRegularError, open_regular
 
 DATA_VARIABLE = "GRAPHSCORE_DATA"
-_TIMEOUT_SECONDS = 60
+MAX_BYTES = 2**25
+"""Of an archive and of each source file; the largest known one has 2 MB."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Archive:
 
     Attributes:
         folder: folder of the members, inside the zip and inside the data folder alike.
-        url: address of the zip.
+        url: address of the zip, https.
         sha256: file name of each required member -> hex digest of its content.
     """
 
@@ -40,15 +42,27 @@ def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path:
 
     The cache folder is `$XDG_CACHE_HOME/graphscore`, by default `~/.cache/graphscore`.
 
+    Raises:
+        DatasetError: there is no home folder, or no folder can have this name.
+
     Example:
         >>> data_folder("here").name
         'here'
     """
     chosen = data_dir or os.environ.get(DATA_VARIABLE)
-    if chosen:
-        return Path(chosen).expanduser()
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "graphscore"
+    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    folder = Path(chosen or f"{cache}/graphscore")
+    try:
+        folder = folder.expanduser()
+        with contextlib.suppress(OSError):
+            os.lstat(folder)
+    except (RuntimeError, ValueError) as error:  # no home folder; a NUL or a lone surrogate
+        reason = str(error).rstrip(".")
+        raise DatasetError(
+            f"{str(folder)!r} cannot be the folder of source files: {reason}. Choose one with the "
+            f"environment variable {DATA_VARIABLE}, --data-dir or the argument data_dir."
+        ) from None
+    return folder
 
 
 def fetch(archive: Archive, data_dir: str | os.PathLike[str] | None = None) -> Path:
@@ -56,6 +70,7 @@ def fetch(archive: Archive, data_dir: str | os.PathLike[str] | None = None) -> P
 
     Raises:
         DatasetError: a file is damaged, or is absent and cannot be downloaded.
+        OutputError: the data folder cannot be written.
 
     Example:
         >>> import hashlib, pathlib, tempfile
@@ -66,18 +81,21 @@ def fetch(archive: Archive, data_dir: str | os.PathLike[str] | None = None) -> P
         ...     fetch(Archive("set", "https://example.org/set.zip", digests), root).name
         'set'
     """
-    root = data_folder(data_dir)
-    target = root / archive.folder
-    missing = [name for name in archive.sha256 if not (target / name).is_file()]
+    target = data_folder(data_dir) / archive.folder
+    missing = [name for name in archive.sha256 if not (target / name).exists()]
     if missing:
-        _download(archive, root, missing)
+        check_place(target / missing[0])
+        members = _download(archive, target, missing)
+        # Only absent files are written: an existing file of the user is never replaced.
+        for name in missing:
+            write_file(target / name, members[name])
     for name, expected in archive.sha256.items():
-        check_file(target / name, expected, archive.url)
+        read_verified(target / name, expected, archive.url)
     return target
 
 
-def check_file(path: Path, expected: str, url: str) -> None:
-    """Verify the content of a file.
+def read_verified(path: Path, expected: str, url: str) -> bytes:
+    """Return the content of a source file.
 
     Args:
         path: a file that exists.
@@ -85,71 +103,61 @@ def check_file(path: Path, expected: str, url: str) -> None:
         url: where the original file is.
 
     Raises:
-        DatasetError: the file cannot be read, or its content differs.
+        DatasetError: it is not a regular file, cannot be read, or its content differs.
     """
     try:
-        actual = hashlib.sha256(path.read_bytes()).hexdigest()
+        with open_regular(path) as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except NotRegularError as error:
+        raise DatasetError(f"{path} is {error.strerror}. Put that of {url} there.") from error
     except OSError as error:
         raise DatasetError(f"{path} cannot be read: {error}. Check its permissions.") from error
+    actual = hashlib.sha256(content).hexdigest()
     if actual != expected:
         raise DatasetError(
             f"{path} is damaged or of another version: its sha256 is {actual}, expected "
             f"{expected}. Delete it and load the dataset again, or replace it by the file from "
             f"{url}."
         )
+    return content
 
 
-def _download(archive: Archive, root: Path, missing: list[str]) -> None:
-    """Download the missing members of `archive` to `root`: all of them, verified, or none."""
-    target = root / archive.folder
-    was_there = root.exists()
+def _download(archive: Archive, target: Path, missing: list[str]) -> dict[str, bytes]:
+    """Return the members of `archive` from the network, all of them verified."""
     try:
-        root.mkdir(parents=True, exist_ok=True)
-        # Inside the data folder, so that the final move stays on one disk and is atomic.
-        with tempfile.TemporaryDirectory(dir=root, prefix=".download-") as scratch:
-            packed = Path(scratch, "archive.zip")
-            with (
-                urllib.request.urlopen(archive.url, timeout=_TIMEOUT_SECONDS) as response,
-                packed.open("wb") as sink,
-            ):
-                shutil.copyfileobj(response, sink)
-            _extract(archive, packed, Path(scratch))
-            for name, expected in archive.sha256.items():
-                _check_member(Path(scratch, name), expected, archive.url)
-            target.mkdir(exist_ok=True)
-            # Only absent files are moved: an existing file of the user is never replaced.
-            for name in missing:
-                os.replace(Path(scratch, name), target / name)
-    except (OSError, HTTPException, KeyError, zipfile.BadZipFile) as error:
+        members = _members(archive, fetch_bytes(archive.url, MAX_BYTES))
+    except (OSError, HTTPException, zipfile.BadZipFile) as error:
         raise DatasetError(
             f"{target} lacks {', '.join(missing)}, and downloading {archive.url} failed "
             f"({type(error).__name__}: {error}). Check the network, or download that file by hand "
             f"and unpack it so that {target / missing[0]} exists; another folder can be chosen "
             f"with the environment variable {DATA_VARIABLE}, --data-dir or the argument data_dir."
         ) from error
-    finally:
-        if not was_there:
-            with contextlib.suppress(OSError):
-                root.rmdir()  # only if it is empty
+    for name, content in members.items():
+        actual, expected = hashlib.sha256(content).hexdigest(), archive.sha256[name]
+        if actual != expected:
+            raise DatasetError(
+                f"{archive.url}: {name} has sha256 {actual}, expected {expected}; nothing was "
+                "kept. The download was damaged or the archive has changed: try again, or put the "
+                f"original file into the data folder ({DATA_VARIABLE}) by hand."
+            )
+    return members
 
 
-def _extract(archive: Archive, packed: Path, into: Path) -> None:
-    """Unpack only the required members, under their own names (no paths from the archive)."""
-    with zipfile.ZipFile(packed) as bundle:
-        for name in archive.sha256:
-            with (
-                bundle.open(f"{archive.folder}/{name}") as source,
-                (into / name).open("wb") as sink,
-            ):
-                shutil.copyfileobj(source, sink)
-
-
-def _check_member(path: Path, expected: str, url: str) -> None:
-    """Verify the content of a downloaded member."""
-    actual = hashlib.sha256(path.read_bytes()).hexdigest()
-    if actual != expected:
-        raise DatasetError(
-            f"{url}: {path.name} has sha256 {actual}, expected {expected}; nothing was kept. The "
-            "download was damaged or the archive has changed: try again, or put the original file "
-            f"into the data folder ({DATA_VARIABLE}) by hand."
-        )
+def _members(archive: Archive, packed: bytes) -> dict[str, bytes]:
+    """Unpack only the required members, by their own names (no paths from the archive)."""
+    members = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(packed)) as bundle:
+            for name in archive.sha256:
+                info = bundle.getinfo(f"{archive.folder}/{name}")
+                # Of other methods, a few bytes are unpacked at once to any size.
+                if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    raise ValueError(f"{name} is compressed in an unusual way")
+                with bundle.open(info) as source:
+                    members[name] = source.read(MAX_BYTES + 1)
+                if len(members[name]) > MAX_BYTES:
+                    raise ValueError(f"{name} has more than the {MAX_BYTES} bytes allowed")
+    except Exception as error:  # zipfile and zlib raise many types on damaged files
+        raise zipfile.BadZipFile(f"{type(error).__name__}: {error}") from error
+    return members

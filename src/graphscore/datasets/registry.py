@@ -65,7 +65,7 @@ def load_dataset(
             (`$XDG_CACHE_HOME/graphscore` or `~/.cache/graphscore`).
 
     Raises:
-        DatasetError: the name is unknown, or source files are missing or damaged.
+        DatasetError: the name is unknown, or source files are missing, damaged or unreadable.
 
     Example:
         >>> data = load_dataset("ego-small")
@@ -76,5 +76,12 @@ def load_dataset(
         hint = did_you_mean(name, _DATASETS)
         raise DatasetError(f"unknown dataset {name!r}.{hint} Known: {', '.join(_DATASETS)}.")
     info, loader = _DATASETS[name]
-    graphs = loader(info.standard_seed if seed is None else seed, data_dir)
+    try:
+        graphs = loader(info.standard_seed if seed is None else seed, data_dir)
+    except OSError as error:
+        raise DatasetError(
+            f"{name}: {error.filename} cannot be read ({error.strerror}). Make it readable, or "
+            "choose another folder with the environment variable GRAPHSCORE_DATA, --data-dir or "
+            "the argument data_dir."
+        ) from error
     return Dataset(replace(info, num_graphs=len(graphs)), graphs)

@@ -20,7 +20,7 @@ import numpy as np
 
 from graphscore.datasets import planar, sbm, tree
 from graphscore.datasets.dataset import DatasetInfo
-from graphscore.datasets.download import DATA_VARIABLE, check_file, data_folder
+from graphscore.datasets.download import DATA_VARIABLE, data_folder, read_verified
 from graphscore.errors import DatasetError
 
 if TYPE_CHECKING:  # networkx graphs take type arguments only in its stubs
@@ -66,20 +66,20 @@ def load(published: Published, data_dir: str | PathLike[str] | None = None) -> l
     """
     # Imported here because it imports torch, which listing datasets does not need.
     from graphscore.graphs.formats.graph6 import decode_lines
+    from graphscore.graphs.limits import Reading
 
     folder = data_folder(data_dir) / FOLDER
     drawn: dict[str, bytes] = {}
     graphs: list[nx.Graph[Any]] = []
     for part in ("test", "val", "train"):
         path = folder / f"{published.info.name.removesuffix('-spectre')}_{part}.g6"
-        if path.is_file():
-            check_file(path, published.sha256[part], URL)
-            lines = path.read_bytes()
+        if path.exists():
+            lines = read_verified(path, published.sha256[part], URL)
         else:
             drawn = drawn or _lines(published.draw())
             lines = drawn[part]
             _check_drawn(lines, published, part, str(path))
-        graphs.extend(candidate.graph for candidate in decode_lines(lines, str(path)))
+        graphs.extend(candidate.graph for candidate in decode_lines(lines, str(path), Reading()))
     return graphs
 
 

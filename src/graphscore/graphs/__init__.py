@@ -3,8 +3,9 @@
 from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.condition import NO_CONDITION, Condition
 from graphscore.graphs.files import read_graphs, write_graphs
+from graphscore.graphs.simple import Repairs
 from graphscore.graphs.state import GraphState, node_mask_of_sizes, pair_mask
-from graphscore.graphs.validation import COMMUNITY, GraphList, Repairs, prepare_graphs
+from graphscore.graphs.validation import COMMUNITY, GraphList, prepare_graphs
 
 __all__ = [
     "COMMUNITY",

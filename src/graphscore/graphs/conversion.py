@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from graphscore.errors import GraphDataError, MissingExtraError
 from graphscore.graphs.batch import GraphBatch
+from graphscore.graphs.simple import Repairs, check_simple
 from graphscore.graphs.state import node_mask_of_sizes
 from graphscore.graphs.validation import (
     FEATURE,
-    Repairs,
     batch_candidates,
-    check_simple,
     prepare_graphs,
 )
 
@@ -99,11 +98,7 @@ def networkx_of_batch(batch: GraphBatch) -> list[nx.Graph[Any]]:
             f"batch, graph {b + 1}: adj holds values other than 0 and 1. "
             "Quantise it first, for instance with (adj > 0.5)."
         )
-    graphs = []
-    for candidate in batch_candidates(batch, "batch"):
-        check_simple(candidate.where, candidate.graph, Repairs())
-        graphs.append(candidate.graph)
-    return graphs
+    return [candidate.graph for candidate in batch_candidates(batch, "batch", Repairs())]
 
 
 def batch_of_pyg(data: Iterable[Any], *, max_nodes: int | None, dtype: torch.dtype) -> GraphBatch:

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import os
-import re
-import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from graphscore import atomic
 from graphscore.errors import GraphDataError, OutputError
 from graphscore.graphs.batch import GraphBatch
+from graphscore.graphs.contents import contents, members
 from graphscore.graphs.formats import FORMATS, Format, ManyPerFile, OnePerFile, WholeFolder
-from graphscore.graphs.validation import (
-    Candidate,
-    GraphList,
-    Repairs,
-    prepare_candidates,
-    prepare_graphs,
+from graphscore.graphs.limits import (
+    MAX_BYTES,
+    MAX_NODES,
+    MAX_SECONDS,
+    MAX_TOTAL_EDGES,
+    MAX_TOTAL_NODES,
+    Bytes,
+    Limits,
+    Reading,
 )
+from graphscore.graphs.simple import Repairs
+from graphscore.graphs.validation import Candidate, GraphList, prepare_candidates, prepare_graphs
 
 FORMAT_NAMES = tuple(FORMATS)
 """Names that `format` may take."""
 
 _BY_SUFFIX = {suffix: name for name, form in FORMATS.items() for suffix in form.suffixes}
+
+_START = 2**16  # bytes that are looked at first, because stripping copies the file
 
 
 def read_graphs(
@@ -34,22 +41,34 @@ def read_graphs(
     format: str | None = None,
     repairs: Repairs = Repairs(),  # noqa: B008  (frozen, so one shared default is safe)
     max_nodes: int | None = None,
+    max_total_nodes: int = MAX_TOTAL_NODES,
+    max_total_edges: int = MAX_TOTAL_EDGES,
+    max_bytes: int = MAX_BYTES,
+    max_seconds: float = MAX_SECONDS,
 ) -> GraphList:
     """Read all graphs of a file or folder as simple graphs on nodes 0..n-1.
 
     A folder is read in natural order of its file names (`2.gml` before `10.gml`); files of other
-    kinds in it are ignored.
+    kinds in it are ignored. All graphs are checked, and compared with the limits, before the
+    first one is built.
 
     Args:
         path: .g6, .s6, .npz, .graphml, .gml or edge list (.edges, .edgelist, .txt), all but .npz
             optionally with .gz; or a folder of GraphML, GML or edge-list files or in TU format.
         format: one of `FORMAT_NAMES`; by default it follows from the name.
         repairs: the defects to repair instead of refusing the file.
-        max_nodes: largest number of nodes allowed.
+        max_nodes: largest number of nodes allowed, counted after repairs; by default
+            `limits.MAX_NODES`.
+        max_total_nodes: of all graphs together, before `largest_component`.
+        max_total_edges: of all graphs together, before `largest_component`.
+        max_bytes: of all files together, after decompression.
+        max_seconds: for the whole call.
 
     Raises:
-        GraphDataError: the path is missing, unreadable, damaged, of unknown format or holds a
-            graph that is refused; the message names the file and line. There is no partial result.
+        GraphDataError: the path is missing, unreadable, no regular file, damaged, of unknown
+            format, over a limit or holds a graph that is refused; the message names the file and
+            line. There is no partial result.
+        SettingsError: a limit that is not positive.
 
     Example:
         >>> import tempfile, networkx as nx
@@ -60,15 +79,28 @@ def read_graphs(
     """
     path = Path(path)
     _check_format(format)
+    asked = MAX_NODES if max_nodes is None else max_nodes
+    limits = Limits(asked, max_total_nodes, max_total_edges, max_bytes, max_seconds)
+    if repairs.largest_component:  # a larger graph may be reduced
+        limits = replace(limits, max_nodes=max(asked, MAX_NODES))
+    reading = Reading(limits, repairs)
     try:
         if not path.exists():
             raise GraphDataError(f"{path}: no such file or folder. Check the path.")
-        candidates = _read_folder(path, format) if path.is_dir() else _read_file(path, format)
+        read = _read_folder if path.is_dir() else _read_file
         return prepare_candidates(
-            candidates, repairs=repairs, max_nodes=max_nodes, source=path.name
+            reading.timed(read(path, format, reading), path.name),
+            repairs=repairs,
+            max_nodes=asked,
+            source=path.name,
         )
     except OSError as error:
-        raise GraphDataError(f"{path}: cannot read ({error.strerror or error}).") from error
+        where = error.filename or path
+        raise GraphDataError(f"{where}: cannot read ({error.strerror or error}).") from error
+    except MemoryError as error:
+        raise GraphDataError(
+            f"{path}: not enough memory to read it. Split the data, or use a larger machine."
+        ) from error
 
 
 def write_graphs(
@@ -202,47 +234,38 @@ class _Named:
         return gzip.compress(data, mtime=0) if self.gzipped else data  # mtime=0: reproducible bytes
 
 
-def _contents(path: Path) -> bytes:
-    data = path.read_bytes()
-    if path.name.lower().endswith(".gz"):
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise GraphDataError(
-                f"{path.name}: not a complete gzip file ({error}). Download or compress it again."
-            ) from error
-    if not data.strip():
-        raise GraphDataError(f"{path.name}: the file is empty, no graphs in it.")
+def _contents(path: Path, source: str, reading: Reading) -> Bytes:
+    data = contents(path, source, reading)
+    if not data[:_START].strip() and not data.strip():
+        raise GraphDataError(f"{source}: the file is empty, no graphs in it.")
     return data
 
 
-def _read_file(path: Path, format: str | None) -> Iterator[Candidate]:
+def _read_file(path: Path, format: str | None, reading: Reading) -> Iterator[Candidate]:
     form = _Named.of(path, format).form
     if isinstance(form, WholeFolder):
         raise GraphDataError(
             f"{path}: {format} format is a folder, but this is a file. Give the folder."
         )
-    data = _contents(path)
-    if isinstance(form, OnePerFile):
-        return iter([form.decode(data, path.name)])
-    return form.decode(data, path.name)
+    return form.decode(_contents(path, path.name, reading), path.name, reading)
 
 
-def _read_folder(path: Path, format: str | None) -> Iterator[Candidate]:
-    members = sorted(
-        (p for p in path.iterdir() if p.is_file() and not p.name.startswith(".")),
-        key=lambda member: _natural(member.name),
-    )
-    by_format: dict[str, list[Path]] = {}
+def _read_folder(path: Path, format: str | None, reading: Reading) -> Iterator[Candidate]:
+    names = members(path, reading)
+    by_format: dict[str, list[str]] = {}
     for name, form in FORMATS.items():
         if isinstance(form, WholeFolder):
-            recognised = any(member.name.endswith(form.required) for member in members)
+            recognised = any(member.endswith(form.required) for member in names)
             if format == name or (format is None and recognised):
-                parts = form.required + form.optional
-                files = {m.name: m.read_bytes() for m in members if m.name.endswith(parts)}
-                return form.decode(files, path.name)
+                endings = form.required + form.optional
+                files = {
+                    member: contents(path / member, f"{path.name}/{member}", reading)
+                    for member in names
+                    if member.endswith(endings)
+                }
+                return form.decode(files, path.name, reading)
         elif isinstance(form, OnePerFile):
-            found = [m for m in members if _suffix(m) in form.suffixes]
+            found = [m for m in names if _suffix(m) in form.suffixes and not (path / m).is_dir()]
             if found:
                 by_format[name] = found
     if format is None and len(by_format) > 1:
@@ -254,14 +277,12 @@ def _read_folder(path: Path, format: str | None) -> Iterator[Candidate]:
     chosen = FORMATS.get(name)
     if name not in by_format or not isinstance(chosen, OnePerFile):
         raise GraphDataError(f"{path}: no {name} files in this folder. {_known_formats()}")
-    return (chosen.decode(_contents(m), f"{path.name}/{m.name}") for m in by_format[name])
+    parts: list[Iterator[Candidate]] = []  # all sizes are known before the first graph is built
+    for member in by_format[name]:
+        source = f"{path.name}/{member}"
+        parts.append(chosen.decode(_contents(path / member, source, reading), source, reading))
+    return itertools.chain.from_iterable(parts)
 
 
-def _suffix(path: Path) -> str:
-    return Path(path.name.lower().removesuffix(".gz")).suffix
-
-
-def _natural(name: str) -> list[tuple[int, int, str]]:
-    """Sort key under which digits compare as numbers."""
-    parts = re.findall(r"[0-9]+|[^0-9]+", name)
-    return [(0, int(p), p) if p.isdecimal() else (1, 0, p) for p in parts]
+def _suffix(name: str) -> str:
+    return Path(name.lower().removesuffix(".gz")).suffix

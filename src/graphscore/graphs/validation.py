@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,29 +13,24 @@ import numpy as np
 import torch
 
 from graphscore.errors import GraphDataError
-from graphscore.graphs.arcs import MERGE_ADVICE, graph_of_arcs
 from graphscore.graphs.batch import GraphBatch
+from graphscore.graphs.limits import check_size
+from graphscore.graphs.simple import (
+    DIRECTED,
+    LOOPS,
+    Ends,
+    Repairs,
+    SimpleEdges,
+    check_simple,
+    no_nodes,
+    simple_edges,
+)
 
 FEATURE = "x"
 """Node attribute that holds a node's feature vector."""
 COMMUNITY = "community"
 """Node attribute that holds a node's community."""
-
-
-@dataclass(frozen=True)
-class Repairs:
-    """Which defects to repair instead of refusing the graph.
-
-    Attributes:
-        drop_self_loops: drop edges from a node to itself (`--drop-self-loops`).
-        undirected: read a directed edge as an undirected one (`--undirected`).
-        largest_component: keep only the largest connected component (`--largest-component`);
-            of several equally large, the one with the earliest node.
-    """
-
-    drop_self_loops: bool = False
-    undirected: bool = False
-    largest_component: bool = False
+_BLOCK = 2**20  # entries of a matrix that are looked at together
 
 
 class GraphList(list["nx.Graph[Any]"]):
@@ -61,13 +55,15 @@ class Candidate:
     Attributes:
         where: its file and line or its number, for error messages.
         graph: the graph.
-        clean: whether it is known to be a new simple nx.Graph on nodes 0..n-1; then it is neither
-            checked nor copied.
+        clean: whether it is known to be a new simple nx.Graph on nodes 0..n-1; then its edges are
+            neither checked nor copied.
+        changes: the repairs that made it clean.
     """
 
     where: str
     graph: nx.Graph[Any]
     clean: bool = False
+    changes: tuple[str, ...] = ()
 
 
 def prepare_graphs(
@@ -99,7 +95,7 @@ def prepare_graphs(
         EdgeView([(0, 1), (1, 2)])
     """
     return prepare_candidates(
-        _candidates(graphs, source), repairs=repairs, max_nodes=max_nodes, source=source
+        _candidates(graphs, source, repairs), repairs=repairs, max_nodes=max_nodes, source=source
     )
 
 
@@ -115,7 +111,7 @@ def prepare_candidates(
     with _garbage_collection_paused():
         for candidate in candidates:
             graph, changes = _prepared(candidate, repairs)
-            _check_size(candidate.where, graph.number_of_nodes(), max_nodes)
+            check_size(candidate.where, graph.number_of_nodes(), max_nodes)
             for change in changes:
                 result.repaired[change] = result.repaired.get(change, 0) + 1
             result.append(graph)
@@ -137,9 +133,11 @@ def _garbage_collection_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _candidates(graphs: Iterable[object] | GraphBatch, source: str) -> Iterator[Candidate]:
+def _candidates(
+    graphs: Iterable[object] | GraphBatch, source: str, repairs: Repairs
+) -> Iterator[Candidate]:
     if isinstance(graphs, GraphBatch):
-        yield from batch_candidates(graphs, source)
+        yield from batch_candidates(graphs, source, repairs)
         return
     if isinstance(graphs, nx.Graph) or not isinstance(graphs, Iterable) or _is_pyg(graphs):
         raise GraphDataError(
@@ -147,11 +145,11 @@ def _candidates(graphs: Iterable[object] | GraphBatch, source: str) -> Iterator[
             "Put a single graph in a list: [graph]."
         )
     for number, graph in enumerate(graphs, start=1):
-        yield candidate_of(graph, f"{source}, graph {number}")
+        yield candidate_of(graph, f"{source}, graph {number}", repairs)
 
 
-def candidate_of(graph: object, where: str) -> Candidate:
-    """Read one object of any accepted kind as a networkx graph; only matrices are checked here.
+def candidate_of(graph: object, where: str, repairs: Repairs) -> Candidate:
+    """Read one object of any accepted kind; networkx graphs are not checked here.
 
     Raises:
         GraphDataError: the object is not a graph, or its entries do not describe one.
@@ -161,25 +159,45 @@ def candidate_of(graph: object, where: str) -> Candidate:
     if isinstance(graph, torch.Tensor):
         dense = graph.detach().cpu().to_dense()
         # numpy has no bfloat16
-        return matrix_candidate(
-            where, (dense.double() if dense.is_floating_point() else dense).numpy()
-        )
+        graph = (dense.double() if dense.is_floating_point() else dense).numpy()
     if isinstance(graph, np.ndarray):
-        return matrix_candidate(where, graph)
+        edges = matrix_edges(where, graph, repairs)
+        return Candidate(where, edges.graph(len(graph)), True, edges.changes)
     if _is_pyg(graph):
-        return _pyg_candidate(where, graph)
+        return _pyg_candidate(where, graph, repairs)
     raise GraphDataError(
         f"{where}: cannot read a {type(graph).__name__} as a graph. Give a networkx graph, a "
         "square adjacency matrix (numpy or torch) or a PyTorch Geometric Data object."
     )
 
 
-def matrix_candidate(where: str, matrix: np.ndarray[Any, Any]) -> Candidate:
-    """Read an (N,N) matrix of zeros and ones; an asymmetric one becomes a directed graph.
+def matrix_edges(
+    where: str,
+    matrix: np.ndarray[Any, Any],
+    repairs: Repairs,
+    present: np.ndarray[Any, np.dtype[np.bool_]] | None = None,
+) -> SimpleEdges:
+    """Check an (N,N) matrix of zeros and ones, or the part of it at the nodes `present`.
 
     Raises:
-        GraphDataError: not square, not numeric, NaN, or entries other than 0 and 1.
+        GraphDataError: not square, not numeric, NaN, entries other than 0 and 1, an edge at a node
+            that is not present, or what `repairs` does not repair.
     """
+    tails, heads = matrix_arcs(where, matrix)
+    number = len(matrix)
+    if present is not None:
+        if not (present[tails].all() and present[heads].all()):
+            raise GraphDataError(
+                f"{where}: an edge at a node that node_mask marks as absent. "
+                "Set adj to zero on padding, or mark the node as present."
+            )
+        place = np.cumsum(present, dtype=np.int32) - np.int32(1)
+        tails, heads, number = place[tails], place[heads], int(present.sum())
+    return simple_edges(where, number, tails, heads, repairs)
+
+
+def matrix_arcs(where: str, matrix: np.ndarray[Any, Any]) -> tuple[Ends, Ends]:
+    """Return the rows and columns of the ones of a matrix, a block of rows at a time."""
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise GraphDataError(
             f"{where}: array of shape {matrix.shape}, but a square adjacency matrix (N,N) is "
@@ -190,40 +208,41 @@ def matrix_candidate(where: str, matrix: np.ndarray[Any, Any]) -> Candidate:
             f"{where}: adjacency matrix of type {matrix.dtype}, but numbers 0 and 1 are expected. "
             "Convert it, for instance with matrix.astype(float)."
         )
-    wrong = (matrix != 0) & (matrix != 1)
-    if wrong.any():
-        row, column = (int(axis[0]) for axis in np.nonzero(wrong))
-        value = matrix[row, column].item()
-        kind = "NaN" if value != value else f"non-binary weight {value}"
-        raise GraphDataError(
-            f"{where}: {kind} at row {row}, column {column}, but only 0 and 1 are expected. "
-            "Threshold the matrix first, for instance (matrix > 0.5)."
-        )
-    tails, heads = np.nonzero(matrix)
-    return Candidate(where, graph_of_arcs(where, len(matrix), tails, heads))
+    step = max(1, _BLOCK // max(1, len(matrix)))
+    tails, heads = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.int32)]
+    for start in range(0, len(matrix), step):
+        block = matrix[start : start + step]
+        wrong = (block != 0) & (block != 1)
+        if wrong.any():
+            row, column = (int(axis[0]) for axis in np.nonzero(wrong))
+            value = block[row, column].item()
+            kind = "NaN" if value != value else f"non-binary weight {value}"
+            raise GraphDataError(
+                f"{where}: {kind} at row {start + row}, column {column}, but only 0 and 1 are "
+                "expected. Threshold the matrix first, for instance (matrix > 0.5)."
+            )
+        rows, columns = np.nonzero(block)
+        tails.append((rows + start).astype(np.int32))
+        heads.append(columns.astype(np.int32))
+    return np.concatenate(tails), np.concatenate(heads)
 
 
-def batch_candidates(batch: GraphBatch, source: str) -> Iterator[Candidate]:
+def batch_candidates(batch: GraphBatch, source: str, repairs: Repairs) -> Iterator[Candidate]:
     """Read the existing nodes of each graph of a batch, with features as node attribute "x".
 
     Raises:
-        GraphDataError: entries other than 0 and 1, or edges at nodes that do not exist.
+        GraphDataError: entries other than 0 and 1, edges at nodes that do not exist, or what
+            `repairs` does not repair.
     """
     adj = batch.adj.detach().cpu().double().numpy()
     node_mask = batch.node_mask.cpu().numpy()
     feat = None if batch.node_feat is None else batch.node_feat.detach().cpu().double().numpy()
     for b in range(len(batch)):
         where = f"{source}, graph {b + 1}"
-        present = np.flatnonzero(node_mask[b])
-        matrix = adj[b][np.ix_(present, present)]
-        if np.count_nonzero(adj[b]) != np.count_nonzero(matrix):
-            raise GraphDataError(
-                f"{where}: an edge at a node that node_mask marks as absent. "
-                "Set adj to zero on padding, or mark the node as present."
-            )
-        candidate = matrix_candidate(where, matrix)
+        edges = matrix_edges(where, adj[b], repairs, node_mask[b])
+        candidate = Candidate(where, edges.graph(int(node_mask[b].sum())), True, edges.changes)
         if feat is not None:
-            attach_features(candidate.graph, feat[b][present].tolist())
+            attach_features(candidate.graph, feat[b][node_mask[b]].tolist())
         yield candidate
 
 
@@ -238,7 +257,7 @@ def _is_pyg(graph: object) -> bool:
     return hasattr(graph, "edge_index") and hasattr(graph, "num_nodes")
 
 
-def _pyg_candidate(where: str, data: Any) -> Candidate:
+def _pyg_candidate(where: str, data: Any, repairs: Repairs) -> Candidate:
     num_nodes, edge_index = data.num_nodes, data.edge_index
     if num_nodes is None or edge_index is None:
         raise GraphDataError(
@@ -258,7 +277,8 @@ def _pyg_candidate(where: str, data: Any) -> Candidate:
             "Remove the edges below your threshold and delete edge_weight."
         )
     arcs = arcs.astype(np.int64)
-    graph = graph_of_arcs(where, int(num_nodes), arcs[0], arcs[1])
+    edges = simple_edges(where, int(num_nodes), arcs[0], arcs[1], repairs)
+    graph = edges.graph(int(num_nodes))
     features = getattr(data, "x", None)
     if features is not None:
         rows = torch.as_tensor(features).detach().cpu()
@@ -268,90 +288,47 @@ def _pyg_candidate(where: str, data: Any) -> Candidate:
                 f"{where}: x of shape {tuple(rows.shape)}, but ({num_nodes}, F) is expected."
             )
         attach_features(graph, rows.tolist())
-    return Candidate(where, graph)
+    return Candidate(where, graph, True, edges.changes)
 
 
 def _prepared(candidate: Candidate, repairs: Repairs) -> tuple[nx.Graph[Any], list[str]]:
     where, source = candidate.where, candidate.graph
-    changes = []
+    changes = list(candidate.changes)
     if source.number_of_nodes() == 0:
-        raise GraphDataError(
-            f"{where}: no nodes, but a graph needs at least one. Remove the empty graph."
-        )
+        raise no_nodes(where)
     graph = source
     if not candidate.clean:
         loops = check_simple(where, source, repairs)
         graph = _renumbered(source)
         if source.is_directed():
-            changes.append("made undirected")
+            changes.append(DIRECTED)
         if loops:
-            changes.append("self-loops dropped")
+            changes.append(LOOPS)
     if repairs.largest_component and not nx.is_connected(graph):
         largest = max(nx.connected_components(graph), key=len)
         graph = _renumbered(graph.subgraph(largest))
         changes.append("reduced to largest component")
+    for node, attributes in graph.nodes(data=True):
+        if FEATURE in attributes:
+            check_finite(f"{where}, node {node}", attributes[FEATURE])
     return graph, changes
 
 
-def check_simple(where: str, graph: nx.Graph[Any], repairs: Repairs) -> int:
-    """Refuse what `repairs` does not repair and return the number of self-loops.
+def check_finite(where: str, feature: object) -> None:
+    """Refuse NaN and infinity in node attribute "x"; of other attributes they are kept.
 
     Raises:
-        GraphDataError: parallel edges, weights other than 1, directed edges or self-loops.
+        GraphDataError: NaN or infinity.
     """
-    if graph.is_multigraph():
-        edges = set()
-        for tail, head in graph.edges():
-            if tail == head:
-                continue  # counted below as self-loops
-            key = (tail, head) if graph.is_directed() else frozenset((tail, head))
-            if key in edges:
-                raise GraphDataError(
-                    f"{where}: parallel edges between nodes {tail!r} and {head!r}, but a simple "
-                    f"graph is expected. {MERGE_ADVICE}"
-                )
-            edges.add(key)
-    weight: object
-    for tail, head, weight in graph.edges(data="weight"):
-        if weight is not None and not _is_one(weight):
-            raise GraphDataError(
-                f"{where}: {_weight_name(weight)} on edge {tail!r} - {head!r}, but only weight 1 "
-                "is expected. Remove edges below your threshold and the 'weight' attribute from "
-                "the others."
-            )
-    if graph.is_directed() and not repairs.undirected:
+    try:
+        finite = bool(np.isfinite(np.asarray(feature, dtype=np.float64)).all())
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return  # not numbers: refused where they are used as node features
+    if not finite:
         raise GraphDataError(
-            f"{where}: directed{_one_way_edge(graph)}, but an undirected graph is expected. To "
-            "read every edge as undirected, use --undirected (in Python: prepare_graphs(graphs, "
-            "repairs=Repairs(undirected=True)), both from graphscore.graphs)."
+            f"{where}: attribute {FEATURE!r} holds NaN or infinity, but finite numbers are "
+            "expected. Replace or drop them first."
         )
-    loops = nx.number_of_selfloops(graph)
-    if loops and not repairs.drop_self_loops:
-        node = next(iter(nx.nodes_with_selfloops(graph)))
-        raise GraphDataError(
-            f"{where}: {loops} self-loop{'s' * (loops > 1)}, the first at node {node!r}, but none "
-            "is expected. To drop them, use --drop-self-loops (in Python: prepare_graphs(graphs, "
-            "repairs=Repairs(drop_self_loops=True)), both from graphscore.graphs)."
-        )
-    return loops
-
-
-def _one_way_edge(graph: nx.Graph[Any]) -> str:
-    for tail, head in graph.edges():
-        if not graph.has_edge(head, tail):
-            return f" (asymmetric: edge {tail!r} -> {head!r} has no reverse)"
-    return ""
-
-
-def _is_one(weight: object) -> bool:
-    if isinstance(weight, torch.Tensor | np.ndarray):
-        return weight.ndim == 0 and _is_one(weight.item())
-    return isinstance(weight, bool | int | float | np.number | np.bool_) and bool(weight == 1)
-
-
-def _weight_name(weight: object) -> str:
-    is_nan = isinstance(weight, float | np.floating) and math.isnan(weight)
-    return "NaN weight" if is_nan else f"non-binary weight {weight!r}"
 
 
 def _renumbered(source: nx.Graph[Any]) -> nx.Graph[Any]:
@@ -361,11 +338,3 @@ def _renumbered(source: nx.Graph[Any]) -> nx.Graph[Any]:
     graph.add_nodes_from((number[node], data) for node, data in source.nodes(data=True))
     graph.add_edges_from((number[u], number[v]) for u, v in source.edges() if u != v)
     return graph
-
-
-def _check_size(where: str, num_nodes: int, max_nodes: int | None) -> None:
-    if max_nodes is not None and num_nodes > max_nodes:
-        raise GraphDataError(
-            f"{where}: {num_nodes} nodes, but at most {max_nodes} are allowed. Raise the limit "
-            f"with --max-nodes {num_nodes} (in Python: max_nodes={num_nodes}), or remove the graph."
-        )

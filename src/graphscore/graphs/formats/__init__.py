@@ -1,8 +1,9 @@
 """File formats: one module per format, and `FORMATS`, the table of all of them.
 
-A format decodes bytes into graphs that are still unchecked, and encodes clean graphs into bytes.
-`graphscore.graphs.files` reads and writes the files, `graphscore.graphs.validation` checks the
-graphs. To add a format, write its module and add one entry to `FORMATS`.
+A format decodes bytes into graphs and encodes clean graphs into bytes. `decode` checks all graphs
+and tells their sizes to a `Reading` at once; it returns an iterator that builds them. So nothing
+that is refused has taken more memory than its bytes. `graphscore.graphs.files` reads and writes the
+files. To add a format, write its module and add one entry to `FORMATS`.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from typing import Any
 
 import networkx as nx
 
-from graphscore.graphs.formats import edge_list, graph6, markup, npz, tu
+from graphscore.graphs.formats import edge_list, gml, graph6, graphml, npz, tu
+from graphscore.graphs.limits import Bytes, Reading
 from graphscore.graphs.validation import Candidate
+
+Decode = Callable[[Bytes, str, Reading], Iterator[Candidate]]
 
 
 @dataclass(frozen=True)
@@ -23,13 +27,13 @@ class ManyPerFile:
 
     Attributes:
         suffixes: endings of file names, in lower case.
-        decode: function of the bytes and the file's name (for errors).
+        decode: function of the bytes, the file's name (for errors) and the limits.
         encode: function of graphs on nodes 0..n-1.
         compressed: whether the format is compressed already, so that .gz is refused.
     """
 
     suffixes: tuple[str, ...]
-    decode: Callable[[bytes, str], Iterator[Candidate]]
+    decode: Decode
     encode: Callable[[Sequence[nx.Graph[Any]]], bytes]
     compressed: bool = False
 
@@ -39,7 +43,7 @@ class OnePerFile:
     """A format with one graph per file; several graphs are a folder of files."""
 
     suffixes: tuple[str, ...]
-    decode: Callable[[bytes, str], Candidate]
+    decode: Decode
     encode: Callable[[nx.Graph[Any]], bytes]
 
 
@@ -50,13 +54,14 @@ class WholeFolder:
     Attributes:
         required: endings of the file names by which such a folder is recognised.
         optional: endings of further files that are read.
-        decode: function of the contents by file name and the folder's name (for errors).
+        decode: function of the contents by file name, the folder's name (for errors) and the
+            limits.
         encode: function of the folder's name and graphs; returns contents by file name.
     """
 
     required: tuple[str, ...]
     optional: tuple[str, ...]
-    decode: Callable[[Mapping[str, bytes], str], Iterator[Candidate]]
+    decode: Callable[[Mapping[str, Bytes], str, Reading], Iterator[Candidate]]
     encode: Callable[[str, Sequence[nx.Graph[Any]]], dict[str, bytes]]
     suffixes: tuple[str, ...] = ()
 
@@ -67,8 +72,8 @@ FORMATS: dict[str, Format] = {
     "graph6": ManyPerFile((".g6",), graph6.decode_lines, graph6.encode_graph6),
     "sparse6": ManyPerFile((".s6",), graph6.decode_lines, graph6.encode_sparse6),
     "npz": ManyPerFile((".npz",), npz.decode_npz, npz.encode_npz, compressed=True),
-    "graphml": OnePerFile((".graphml",), markup.decode_graphml, markup.encode_graphml),
-    "gml": OnePerFile((".gml",), markup.decode_gml, markup.encode_gml),
+    "graphml": OnePerFile((".graphml",), graphml.decode_graphml, graphml.encode_graphml),
+    "gml": OnePerFile((".gml",), gml.decode_gml, gml.encode_gml),
     "edgelist": OnePerFile(
         (".edges", ".edgelist", ".txt"), edge_list.decode_edge_list, edge_list.encode_edge_list
     ),

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from array import array
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
 
 from graphscore.errors import GraphDataError
-from graphscore.graphs.formats.text import check_declared, decoded
+from graphscore.graphs.formats.text import check_name, lines_of
+from graphscore.graphs.limits import Bytes, Reading
+from graphscore.graphs.simple import (
+    Ends,
+    Kind,
+    SimpleEdges,
+    edge_codes,
+    first_repeated,
+    simple_edges,
+)
 from graphscore.graphs.validation import Candidate
 
 _NODES_HEADER = re.compile(r"#\s*nodes:\s*([0-9]{1,18})\s*")
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
 _LINE_ADVICE = "A line holds one node, or two nodes and optionally the weight 1."
 
 
-def decode_edge_list(data: bytes, source: str) -> Candidate:
+def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate]:
     """Read one graph from lines `u v`, `u,v`, `u v 1` (an edge) or `u` (a node); `#` comments.
 
     A comment `# nodes: 7` declares the nodes 0..6. Without it the nodes are those named, in
@@ -24,40 +37,45 @@ def decode_edge_list(data: bytes, source: str) -> Candidate:
     once, or all edges in both directions; if only some are, the graph counts as directed.
 
     Raises:
-        GraphDataError: a malformed line, a weight other than 1, a repeated edge, or a node outside
-            the declared range.
+        GraphDataError: a malformed line, a weight other than 1, a repeated edge, a node outside
+            the declared range, or more than the limits allow.
 
     Example:
-        >>> decode_edge_list(b"# nodes: 4\\n0 1\\n1 2\\n", "g.edges").graph.number_of_nodes()
+        >>> from graphscore.graphs.limits import Reading
+        >>> lines, reading = b"# nodes: 4\\n0 1\\n1 2\\n", Reading()
+        >>> next(decode_edge_list(lines, "g.edges", reading)).graph.number_of_nodes()
         4
     """
     declared: int | None = None
-    nodes: dict[str, int] = {}
-    arcs: dict[tuple[str, str], int] = {}
-    for number, line in enumerate(decoded(data, source).split("\n"), start=1):
-        where = f"{source} line {number}"
-        header = _NODES_HEADER.fullmatch(line.strip())
-        if header:
-            declared = int(header[1])
-            check_declared(where, declared)
+    nodes: dict[str, int] = {}  # number in order of appearance
+    named_in, lines = array("q"), array("q")
+    ends = array("i"), array("i")
+    for number, _, line in lines_of(data, source, reading):
+        if line.lstrip().startswith("#"):
+            header = _NODES_HEADER.fullmatch(line.strip())
+            if header:
+                declared = int(header[1])
+                reading.check_nodes(f"{source} line {number}", declared)
             continue
         tokens = line.partition("#")[0].replace(",", " ").split()
         for token in tokens[:2]:
-            nodes.setdefault(token, number)
+            if token not in nodes:
+                nodes[check_name(f"{source} line {number}", token)] = len(nodes)
+                named_in.append(number)
+                reading.check_growing(source, len(nodes))
         if len(tokens) > 1:
-            _check_weight(tokens[2:], where)
-            arc = (tokens[0], tokens[1])
-            if arc in arcs:
-                raise GraphDataError(
-                    f"{where}: parallel edge, {arc[0]} - {arc[1]} was listed in line {arcs[arc]} "
-                    "already. List each edge once, or all edges in both directions."
-                )
-            arcs[arc] = number
-    order = _node_order(nodes, declared, source)
-    graph: nx.Graph[Any] = nx.Graph() if _is_undirected(arcs) else nx.DiGraph()
-    graph.add_nodes_from(order.values())
-    graph.add_edges_from((order[u], order[v]) for u, v in arcs)
-    return Candidate(source, graph)
+            if len(tokens) > 2:
+                _check_weight(tokens[2:], f"{source} line {number}")
+            for column, token in zip(ends, tokens):
+                column.append(nodes[token])
+            lines.append(number)
+            reading.check_edges(source, len(lines) // 2)  # each may be listed twice
+    place, names = _places(nodes, named_in, declared, source)
+    num_nodes = len(names)
+    tails, heads = (place[np.frombuffer(column, dtype=np.intc)] for column in ends)
+    edges = _edges(source, names, tails, heads, lines, reading)
+    reading.add_graph(source, num_nodes, len(edges.rows))
+    return (Candidate(source, edges.graph(num_nodes), True, edges.changes) for _ in range(1))
 
 
 def encode_edge_list(graph: nx.Graph[Any]) -> bytes:
@@ -72,8 +90,8 @@ def encode_edge_list(graph: nx.Graph[Any]) -> bytes:
 
 
 def _check_weight(rest: list[str], where: str) -> None:
-    """Accept no weight, `{}` (written by networkx for an edge without data) or the weight 1."""
-    if not rest or rest == ["{}"]:
+    """Accept `{}` (written by networkx for an edge without data) or the weight 1."""
+    if rest == ["{}"]:
         return
     if len(rest) > 1:
         raise GraphDataError(f"{where}: {len(rest) + 2} columns. {_LINE_ADVICE}")
@@ -81,34 +99,58 @@ def _check_weight(rest: list[str], where: str) -> None:
         weight = float(rest[0])
     except ValueError as error:
         raise GraphDataError(
-            f"{where}: {rest[0]!r} where a weight is expected. {_LINE_ADVICE}"
+            f"{where}: {rest[0][:40]!r} where a weight is expected. {_LINE_ADVICE}"
         ) from error
     if weight != 1:
-        kind = "NaN weight" if weight != weight else f"non-binary weight {rest[0]}"
+        kind = "NaN weight" if weight != weight else f"non-binary weight {rest[0][:40]}"
         raise GraphDataError(
             f"{where}: {kind}, but only weight 1 is expected. Remove the edges below your "
             "threshold and the weight column from the others."
         )
 
 
-def _is_undirected(arcs: Collection[tuple[str, str]]) -> bool:
-    """Return whether all edges or none are listed in both directions."""
-    both = [(head, tail) in arcs for tail, head in arcs if tail != head]
-    return all(both) or not any(both)
+def _edges(
+    source: str,
+    names: Sequence[object],
+    tails: Ends,
+    heads: Ends,
+    lines: array[int],
+    reading: Reading,
+) -> SimpleEdges:
+    """Check the edges between nodes of these names; a repeated one is named by its lines."""
+    num_nodes = len(names)
+    repeated = first_repeated(edge_codes(num_nodes, tails, heads), num_nodes)
+    if repeated is not None:
+        tail, head = divmod(repeated, num_nodes)
+        first, second = np.flatnonzero((tails == tail) & (heads == head))[:2].tolist()
+        raise GraphDataError(
+            f"{source} line {lines[second]}: parallel edge, {names[tail]!r} - {names[head]!r} was "
+            f"listed in line {lines[first]} already. List each edge once, or all edges in both "
+            "directions."
+        )
+    pairs = edge_codes(num_nodes, tails, heads, undirected=True)
+    kind: Kind = "edges" if first_repeated(pairs, num_nodes) is None else "arcs"
+    del pairs
+    return simple_edges(source, num_nodes, tails, heads, reading.repairs, kind, names)
 
 
-def _node_order(nodes: dict[str, int], declared: int | None, source: str) -> dict[str, int]:
-    """Return the new number of every node name, in the order of the numbers."""
+def _places(
+    nodes: dict[str, int], named_in: array[int], declared: int | None, source: str
+) -> tuple[NDArray[np.intc], Sequence[object]]:
+    """Return the numbers of the names, in order of their appearance, and the names by number."""
+    place = np.arange(len(nodes), dtype=np.intc)
     if declared is not None:
-        order = {str(k): k for k in range(declared)}
-        for node, line in nodes.items():
-            if node not in order:
+        for name, k in nodes.items():
+            value = int(name) if _NUMBER.fullmatch(name) else -1
+            if not 0 <= value < declared or str(value) != name:
                 raise GraphDataError(
-                    f"{source} line {line}: node {node}, but '# nodes: {declared}' declares the "
-                    "nodes 0 to n-1. Correct the node or that comment."
+                    f"{source} line {named_in[k]}: node {name}, but '# nodes: {declared}' declares "
+                    "the nodes 0 to n-1. Correct the node or that comment."
                 )
-        return order
+            place[k] = value
+        return place, range(declared)
     names = list(nodes)
-    if all(re.fullmatch(r"-?[0-9]{1,18}", name) for name in names):
+    if all(_NUMBER.fullmatch(name) for name in names):
         names.sort(key=int)
-    return {name: k for k, name in enumerate(names)}
+        place[[nodes[name] for name in names]] = np.arange(len(names), dtype=np.intc)
+    return place, names

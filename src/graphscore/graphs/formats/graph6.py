@@ -6,6 +6,7 @@ column by column: (0,1), (0,2), (1,2), (0,3), ... See https://users.cecs.anu.edu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -14,39 +15,75 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphscore.errors import GraphDataError
-from graphscore.graphs.formats.text import check_declared
+from graphscore.graphs.limits import Bytes, Reading
+from graphscore.graphs.simple import Repairs, SimpleEdges, no_nodes, simple_edges
 from graphscore.graphs.validation import Candidate
 
+_CHUNK = 2**20  # characters that are unpacked at a time
+_LINE = re.compile(rb"[^ \t\r\n][^\n]*")
+_VALID = bytes(range(63, 127))
+_SEXTETS = bytes(max(0, k - 63) for k in range(256))
+_NONE = np.zeros(0, dtype=np.int64)
 _HEADERS = (b">>graph6<<", b">>sparse6<<")
 _UNSUPPORTED = {b"&": "digraph6 (directed)", b";": "incremental sparse6"}
 
 
-def decode_lines(data: bytes, source: str) -> Iterator[Candidate]:
+def decode_lines(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate]:
     """Read lines of graph6 and sparse6, in any mixture; blank lines are skipped.
 
     Raises:
-        GraphDataError: a line with invalid characters, or with too few or too many.
+        GraphDataError: a line with invalid characters, with too few or too many, or with what
+            the repairs do not repair, or more than the limits allow.
 
     Example:
-        >>> [c.graph.number_of_edges() for c in decode_lines(b">>graph6<<Bw", "g.g6")]
+        >>> from graphscore.graphs.limits import Reading
+        >>> lines = decode_lines(b">>graph6<<Bw", "g.g6", Reading())
+        >>> [c.graph.number_of_edges() for c in lines]
         [3]
     """
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        record = line.strip(b" \t\r")
-        for header in _HEADERS:
-            record = record.removeprefix(header)
-        if not record:
-            continue
-        where = f"{source} line {number}"
+    for where, record in _records(data, source, reading):
         if record[:1] in _UNSUPPORTED:
             raise GraphDataError(
                 f"{where}: {_UNSUPPORTED[record[:1]]}, but graph6 or sparse6 is expected. "
                 "Convert the file, for instance with nauty's copyg."
             )
-        if record[:1] == b":":
-            yield Candidate(where, _decode_sparse6(record, where))
+        _check_characters(record, where)
+        sparse = record[:1] == b":"
+        size, start = _read_size(record, int(sparse), where)
+        reading.check_nodes(where, size)
+        if sparse:
+            number = _number_of_pairs(record, size, start)
+            reading.check_edges(where, number - size - 1)  # so many of the pairs are edges
+            number_of_edges = len(_sparse6_edges(record, where, reading.repairs)[1].rows)
         else:
-            yield Candidate(where, _decode_graph6(record, where), clean=True)
+            number_of_edges = _count_graph6_edges(record, size, start, where)
+        reading.add_graph(where, size, number_of_edges)
+    return (_candidate(where, record, reading) for where, record in _records(data, source, reading))
+
+
+def _records(data: Bytes, source: str, reading: Reading) -> Iterator[tuple[str, bytes]]:
+    """Yield the place and the characters of every line, without headers and blank lines."""
+    number, counted = 1, 0
+    for found in _LINE.finditer(data):
+        reading.tick(source)
+        number += data.count(b"\n", counted, found.start())
+        counted = found.start()
+        record = found[0].rstrip()
+        for header in _HEADERS:
+            record = record.removeprefix(header)
+        if record:
+            yield f"{source} line {number}", record
+
+
+def _candidate(where: str, record: bytes, reading: Reading) -> Candidate:
+    """Build the graph of a line that has been checked."""
+    if record[:1] == b":":
+        size, edges = _sparse6_edges(record, where, reading.repairs)
+    else:
+        size, start = _read_size(record, 0, where)
+        position = _set_bits(record, start, size * (size - 1) // 2)
+        edges = SimpleEdges(*_pairs_at(position)) if len(position) else SimpleEdges(_NONE, _NONE)
+    return Candidate(where, edges.graph(size), True, edges.changes)
 
 
 def encode_graph6(graphs: Iterable[nx.Graph[Any]]) -> bytes:
@@ -67,70 +104,110 @@ def encode_sparse6(graphs: Iterable[nx.Graph[Any]]) -> bytes:
     return b"".join(nx.to_sparse6_bytes(graph, header=False) for graph in graphs)
 
 
-def _sextets(record: bytes, where: str) -> NDArray[np.uint8]:
-    """Return the six-bit values of a line, refusing other characters."""
-    characters = np.frombuffer(record, dtype=np.uint8)
-    invalid = (characters < 63) | (characters > 126)
-    if invalid.any():
-        k = int(np.flatnonzero(invalid)[0])
-        raise GraphDataError(
-            f"{where}: character {record[k : k + 1]!r} at position {k + 1}, but graph6 and sparse6 "
-            "use only the characters '?' to '~'. Check that the file is not of another format."
-        )
-    return characters - np.uint8(63)
+def _check_characters(record: bytes, where: str) -> None:
+    for start in range(int(record[:1] == b":"), len(record), _CHUNK):
+        wrong = record[start : start + _CHUNK].translate(None, _VALID)
+        if wrong:
+            k = record.index(wrong[:1], start)
+            raise GraphDataError(
+                f"{where}: character {wrong[:1]!r} at position {k + 1}, but graph6 and sparse6 "
+                "use only the characters '?' to '~'. Check that the file is not of another format."
+            )
 
 
-def _read_size(values: NDArray[np.uint8], where: str) -> tuple[int, NDArray[np.uint8]]:
-    """Split off the number of nodes: 1 character, '~' and 3, or '~~' and 6."""
-    start, stop = 0, 1
-    if len(values) and values[0] == 63:
-        start, stop = (2, 8) if len(values) > 1 and values[1] == 63 else (1, 4)
-    if len(values) < stop:
+def _read_size(record: bytes, start: int, where: str) -> tuple[int, int]:
+    """Return the number of nodes (1 character, '~' and 3, or '~~' and 6) and where it ends."""
+    stop = start + 1
+    if record[start:stop] == b"~":
+        long = record[stop : stop + 1] == b"~"
+        start, stop = (stop + 1, stop + 7) if long else (stop, stop + 3)
+    if len(record) < stop:
         raise GraphDataError(
             f"{where}: the line ends within the number of nodes. The file may be truncated."
         )
     size = 0
-    for value in values[start:stop].tolist():
-        size = size << 6 | value
-    check_declared(where, size)
-    return size, values[stop:]
+    for character in record[start:stop]:
+        size = size << 6 | character - 63
+    if size == 0:
+        raise no_nodes(where)
+    return size, stop
 
 
-def _decode_graph6(record: bytes, where: str) -> nx.Graph[Any]:
-    size, values = _read_size(_sextets(record, where), where)
-    expected = (size * (size - 1) // 2 + 5) // 6
-    if len(values) != expected:
-        hint = "The line may be truncated." if len(values) < expected else "The line is too long."
+def _count_graph6_edges(record: bytes, size: int, start: int, where: str) -> int:
+    """Check the length of a line and return its number of edges, without unpacking it."""
+    expected, found = (size * (size - 1) // 2 + 5) // 6, len(record) - start
+    if found != expected:
+        hint = "The line may be truncated." if found < expected else "The line is too long."
         raise GraphDataError(
-            f"{where}: {size} nodes need {expected} characters of edges, found {len(values)}. "
-            f"{hint}"
+            f"{where}: {size} nodes need {expected} characters of edges, found {found}. {hint}"
         )
-    bits = np.unpackbits((values << np.uint8(2))[:, None], axis=1, count=6).ravel()
-    # Bits after the last pair pad the last character; they are ignored, as by other readers.
-    position = np.flatnonzero(bits[: size * (size - 1) // 2])
-    row, column = _pairs_at(position)
-    graph: nx.Graph[Any] = nx.Graph()
-    graph.add_nodes_from(range(size))
-    graph.add_edges_from(zip(row.tolist(), column.tolist()))
-    return graph
+    return sum(
+        int.from_bytes(record[k : k + _CHUNK].translate(_SEXTETS), "big").bit_count()
+        for k in range(start, len(record), _CHUNK)
+    )
+
+
+def _set_bits(record: bytes, start: int, number: int) -> NDArray[np.int64]:
+    """Return the positions of ones among the first `number` bits of characters of six bits."""
+    # Bits after these pad the last character; they are ignored, as by other readers.
+    parts = [_NONE]
+    for k in range(start, len(record), _CHUNK):
+        first = 6 * (k - start)
+        bits = _bits(record[k : k + _CHUNK])
+        parts.append(np.flatnonzero(bits[: number - first]) + first)
+    return np.concatenate(parts)
+
+
+def _bits(characters: bytes) -> NDArray[np.uint8]:
+    values = np.frombuffer(characters, np.uint8) - np.uint8(63)
+    return np.unpackbits((values << np.uint8(2))[:, None], axis=1, count=6).ravel()
 
 
 def _pairs_at(position: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return row and column of the pairs at these positions of the upper triangle."""
-    # Column j starts at position j(j-1)/2. Up to MAX_DECLARED_NODES the root differs from an
+    # Column j starts at position j(j-1)/2. Up to a million nodes the root differs from an
     # integer by zero or by far more than rounding, so truncation is exact.
     column = ((1 + np.sqrt(8 * position + 1)) / 2).astype(np.int64)
     return position - column * (column - 1) // 2, column
 
 
-def _decode_sparse6(record: bytes, where: str) -> nx.Graph[Any]:
-    # The size is checked first, because networkx allocates whatever a line declares.
-    _read_size(_sextets(record[1:], where), where)
-    try:
-        graph: nx.Graph[Any] = nx.from_sparse6_bytes(record)  # type: ignore[call-overload]
-    except Exception as error:  # networkx lets index errors of damaged lines through
-        raise GraphDataError(f"{where}: not a valid sparse6 line ({error}).") from error
-    return graph
+def _number_of_pairs(record: bytes, size: int, start: int) -> int:
+    return 6 * (len(record) - start) // _width(size)
+
+
+def _width(size: int) -> int:
+    return 1 + max(1, (size - 1).bit_length())
+
+
+def _sparse6_edges(record: bytes, where: str, repairs: Repairs) -> tuple[int, SimpleEdges]:
+    """Return the number of nodes and the checked edges of a line.
+
+    After the size come pairs of one bit b and k bits x. A current node v starts at 0; a pair adds
+    b to v, then x > v makes x the current node, and otherwise there is an edge x - v.
+    """
+    size, start = _read_size(record, 1, where)
+    number, width = _number_of_pairs(record, size, start), _width(size)
+    if not number:
+        return size, SimpleEdges(_NONE, _NONE)
+    # Small types and early ends of arrays: there can be two million pairs.
+    pairs = _bits(record[start:])[: number * width].reshape(number, width)
+    steps = np.cumsum(pairs[:, 0], dtype=np.int32)
+    target = np.zeros(number, dtype=np.int32)
+    for k in range(1, width):
+        target <<= 1
+        target |= pairs[:, k]
+    del pairs
+    # v after a pair is max(v before + b, x), so v less the steps so far is a running maximum.
+    lead = np.maximum.accumulate(np.maximum(target - steps, 0))
+    current = steps
+    current[1:] += lead[:-1]
+    del lead
+    padding = (target >= size) | (current >= size)
+    end = int(np.argmax(padding)) if padding.any() else number
+    edge = target[:end] <= current[:end]
+    tails, heads = target[:end][edge], current[:end][edge]
+    del target, current, steps
+    return size, simple_edges(where, size, tails, heads, repairs, "edges")
 
 
 def _encode_graph6(graph: nx.Graph[Any]) -> bytes:

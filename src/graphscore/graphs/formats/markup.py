@@ -1,150 +1,122 @@
-"""GraphML and GML: one graph per file, with attributes; checked first, then parsed by networkx."""
+"""What GraphML and GML have in common: named nodes with attributes, and edges between the names."""
 
 from __future__ import annotations
 
-import io
-import re
-import warnings
+from array import array
 from typing import Any
-from xml.parsers import expat
 
 import networkx as nx
 import numpy as np
 
 from graphscore.errors import GraphDataError
-from graphscore.graphs.formats.text import decoded
-from graphscore.graphs.validation import Candidate
+from graphscore.graphs.formats.text import check_name
+from graphscore.graphs.limits import BYTES_PER_VALUE, Reading
+from graphscore.graphs.simple import SimpleEdges, check_weight, simple_edges
+from graphscore.graphs.validation import FEATURE, Candidate, check_finite
 
 _SCALARS = (bool, int, float, str, np.bool_, np.integer, np.floating)
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def decode_graphml(data: bytes, source: str) -> Candidate:
-    """Read one graph from GraphML; node keys become node attributes.
+class NamedGraph:
+    """The nodes and edges of one graph, as they appear in a file.
 
-    Raises:
-        GraphDataError: XML that is not well-formed, a document type declaration (it could define
-            entities that expand without limit), not exactly one graph, or undeclared nodes.
+    A file is parsed twice. The first time attributes are checked and forgotten; the second time,
+    when everything is known to be right, they are kept.
     """
-    num_nodes = _scan_graphml(data, source)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            graph: nx.Graph[Any] = nx.read_graphml(io.BytesIO(data))
-    except Exception as error:  # networkx lets KeyError, ValueError and others through
-        raise GraphDataError(
-            f"{source}: not valid GraphML ({_reason(error)}). Write it again with the program it "
-            "came from."
-        ) from error
-    if graph.number_of_nodes() != num_nodes:
-        raise GraphDataError(
-            f"{source}: {num_nodes} <node> elements but {graph.number_of_nodes()} different nodes "
-            "named. Declare every node once."
-        )
-    return Candidate(source, graph)
 
+    def __init__(self, form: str, source: str, reading: Reading, *, keep: bool) -> None:
+        self.form = form
+        self.source = source
+        self.reading = reading
+        self.is_directed = False
+        self.attributes: dict[int, dict[str, Any]] | None = {} if keep else None
+        self._names: dict[object, int] = {}
+        self._declared = array("b")
+        self._ends = array("i"), array("i")
 
-def encode_graphml(graph: nx.Graph[Any]) -> bytes:
-    """Return a graph with its number and text node attributes as GraphML.
+    def count_attribute(self) -> None:
+        """Count an attribute of a node, the first time."""
+        if self.attributes is None:
+            self.reading.add_bytes(self.source, BYTES_PER_VALUE)
 
-    Raises:
-        GraphDataError: an attribute that XML cannot hold.
+    def add_node(self, name: object, attributes: dict[str, Any]) -> None:
+        """Add a node.
 
-    Example:
-        >>> decode_graphml(encode_graphml(nx.path_graph(3)), "p.graphml").graph.number_of_edges()
-        2
-    """
-    plain = _with_scalars(graph)
-    for node, attributes in plain.nodes(data=True):
-        for name, value in attributes.items():
-            if isinstance(value, str) and _NOT_XML.search(value):
-                raise GraphDataError(
-                    f"node {node}: attribute {name!r} holds a character that GraphML cannot. "
-                    "Remove it or write another format."
-                )
-    buffer = io.BytesIO()
-    try:
-        nx.write_graphml_xml(plain, buffer)
-    except Exception as error:
-        raise GraphDataError(f"cannot write GraphML: {_reason(error)}.") from error
-    return buffer.getvalue()
+        Raises:
+            GraphDataError: a node of that name exists, its feature "x" holds NaN, or there are too
+                many nodes.
+        """
+        k = self._number(name)
+        if self._declared[k]:
+            raise GraphDataError(
+                f"{self.source}: two nodes named {name!r}. Give every node a name of its own."
+            )
+        self._declared[k] = 1
+        if FEATURE in attributes:
+            check_finite(f"{self.source}, node {name!r}", attributes[FEATURE])
+        if self.attributes is not None and attributes:
+            self.attributes[k] = attributes
 
+    def add_edge(self, tail: object, head: object, weight: object) -> None:
+        """Add an edge between nodes, which may be declared later.
 
-def decode_gml(data: bytes, source: str) -> Candidate:
-    """Read one graph from GML; node keys become node attributes.
+        Raises:
+            GraphDataError: a weight other than 1, or too many edges.
+        """
+        if weight is not None:
+            check_weight(self.source, tail, head, weight)
+        for end, name in zip(self._ends, (tail, head)):
+            end.append(self._number(name))
+        if self.attributes is None:
+            self.reading.check_edges(self.source, len(self._ends[0]) // 2)
 
-    Raises:
-        GraphDataError: no valid GML.
-    """
-    text = decoded(data, source)
-    try:
-        graph: nx.Graph[Any] = nx.parse_gml(text, label="id")
-    except Exception as error:  # networkx lets KeyError, TypeError and others through
-        raise GraphDataError(
-            f"{source}: not valid GML ({_reason(error)}). Write it again with the program it "
-            "came from."
-        ) from error
-    for node, attributes in graph.nodes(data=True):
-        # A label that only repeats the id carries no information.
-        if attributes.get("label") == str(node):
-            del attributes["label"]
-    return Candidate(source, graph)
+    def _number(self, name: object) -> int:
+        k = self._names.get(name)
+        if k is None:
+            k = self._names[check_name(self.source, name) if isinstance(name, str) else name] = len(
+                self._declared
+            )
+            self._declared.append(0)
+            if self.attributes is None:
+                self.reading.check_growing(self.source, k + 1)
+        return k
 
+    def edges(self) -> SimpleEdges:
+        """Return the checked edges.
 
-def encode_gml(graph: nx.Graph[Any]) -> bytes:
-    """Return a graph with its number and text node attributes as GML.
-
-    GML names nodes by a unique `label`; the node's number is written there, so a node attribute of
-    that name is not kept.
-
-    Raises:
-        GraphDataError: an attribute whose name GML does not allow.
-
-    Example:
-        >>> decode_gml(encode_gml(nx.path_graph(3)), "p.gml").graph.number_of_edges()
-        2
-    """
-    try:
-        lines = list(nx.generate_gml(_with_scalars(graph)))
-    except Exception as error:
-        raise GraphDataError(f"cannot write GML: {_reason(error)}.") from error
-    return "\n".join([*lines, ""]).encode("ascii", "xmlcharrefreplace")
-
-
-def _scan_graphml(data: bytes, source: str) -> int:
-    """Parse the XML without building a tree and return the number of <node> elements."""
-    counts = {"graph": 0, "node": 0}
-
-    def start(name: str, _: dict[str, str]) -> None:
-        local = name.rpartition(":")[2]
-        if local in counts:
-            counts[local] += 1
-
-    def refuse(*_: object) -> None:
-        raise GraphDataError(
-            f"{source}: a document type declaration (<!DOCTYPE), which GraphML does not need and "
-            "which can be used to exhaust memory. Remove it."
+        Raises:
+            GraphDataError: an edge of a node that is not declared, or a graph that is not simple.
+        """
+        if not all(self._declared):
+            raise GraphDataError(
+                f"{self.source}: not valid {self.form} ({sum(self._declared)} <node> elements but "
+                f"{len(self._names)} different nodes named). Declare every node once."
+            )
+        tails, heads = (np.frombuffer(end, dtype=np.intc) for end in self._ends)
+        return simple_edges(
+            self.source,
+            len(self._names),
+            tails,
+            heads,
+            self.reading.repairs,
+            "directed" if self.is_directed else "edges",
+            list(self._names),
         )
 
-    parser = expat.ParserCreate()
-    parser.StartElementHandler = start
-    parser.StartDoctypeDeclHandler = refuse  # entities can be declared nowhere else
-    try:
-        parser.Parse(data, True)
-    except (expat.ExpatError, ValueError, LookupError) as error:
-        raise GraphDataError(
-            f"{source} line {parser.CurrentLineNumber}: not well-formed XML ({_reason(error)}). "
-            "The file may be truncated or of another format."
-        ) from error
-    if counts["graph"] != 1:
-        raise GraphDataError(
-            f"{source}: {counts['graph']} <graph> elements, but one graph per GraphML file is "
-            "expected. Put each graph in a file of its own, all in one folder."
-        )
-    return counts["node"]
+    def count(self) -> None:
+        """Tell the sizes before anything is built."""
+        self.reading.add_graph(self.source, len(self._names), len(self.edges().rows))
+
+    def candidate(self) -> Candidate:
+        """Build the graph."""
+        edges = self.edges()
+        graph = edges.graph(len(self._names))
+        for k, attributes in (self.attributes or {}).items():
+            graph.nodes[k].update(attributes)
+        return Candidate(self.source, graph, True, edges.changes)
 
 
-def _with_scalars(graph: nx.Graph[Any]) -> nx.Graph[Any]:
+def with_scalars(graph: nx.Graph[Any]) -> nx.Graph[Any]:
     """Copy without node attributes that these formats have no type for, such as vectors."""
     plain: nx.Graph[Any] = nx.Graph()
     plain.add_nodes_from(
@@ -155,6 +127,7 @@ def _with_scalars(graph: nx.Graph[Any]) -> nx.Graph[Any]:
     return plain
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
+    """Return one line of bounded length about a foreign error."""
     text = str(error).strip().rstrip(".") or type(error).__name__
     return text.splitlines()[0][:200]

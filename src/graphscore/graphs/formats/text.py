@@ -1,37 +1,65 @@
-"""Shared by text formats: UTF-8 decoding, and the limit on the declared number of nodes."""
+"""Shared by text formats: lines, without holding all of them, and names of bounded length."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from graphscore.errors import GraphDataError
+from graphscore.graphs.limits import Bytes, Reading
 
-MAX_DECLARED_NODES = 1_000_000
-"""A few bytes can declare billions of nodes; above this limit a file is considered damaged."""
-
-
-def decoded(data: bytes, source: str) -> str:
-    """Return UTF-8 text, without a byte order mark.
-
-    Raises:
-        GraphDataError: the bytes are not UTF-8.
-    """
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise GraphDataError(
-            f"{source} line {line}: byte {data[error.start]:#04x} is not UTF-8 text. "
-            "Check that this is a text file of the named format."
-        ) from error
+MAX_LINE = 2**20
+"""Bytes of one line; also of one tag, or of the text between two tags, of GraphML."""
+MAX_NAME = 200
+"""Characters of the name of a node."""
+_BLOCK = 2**16
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def check_declared(where: str, num_nodes: int) -> None:
-    """Refuse too large sizes before memory is allocated for them.
+def lines_of(data: Bytes, source: str, reading: Reading) -> Iterator[tuple[int, int, str]]:
+    """Yield number, position and text of every line, without a byte order mark and line ends.
 
     Raises:
-        GraphDataError: more than `MAX_DECLARED_NODES` nodes.
+        GraphDataError: bytes that are not UTF-8, or a line longer than `MAX_LINE`.
     """
-    if num_nodes > MAX_DECLARED_NODES:
+    number, start = 1, len(_BYTE_ORDER_MARK) if data.startswith(_BYTE_ORDER_MARK) else 0
+    while start < len(data):
+        reading.tick(source)
+        stop = data.rfind(b"\n", start, start + _BLOCK) + 1
+        if stop == 0:
+            stop = data.find(b"\n", start + _BLOCK, start + MAX_LINE + 1) + 1 or len(data)
+            if stop - start > MAX_LINE + 1:
+                raise GraphDataError(
+                    f"{source} line {number}: longer than {MAX_LINE} characters. "
+                    "Check that this is a text file of the named format."
+                )
+        block = data[start:stop]
+        try:
+            lines = block.decode().split("\n")
+        except UnicodeDecodeError as error:
+            line = number + block.count(b"\n", 0, error.start)
+            raise GraphDataError(
+                f"{source} line {line}: byte {block[error.start]:#04x} is not UTF-8 text. "
+                "Check that this is a text file of the named format."
+            ) from error
+        if lines[-1] == "":
+            lines.pop()
+        plain = block.isascii()
+        for text in lines:
+            yield number, start, text
+            number += 1
+            start += (len(text) if plain else len(text.encode())) + 1
+        start = stop
+
+
+def check_name(where: str, name: str) -> str:
+    """Return the name of a node.
+
+    Raises:
+        GraphDataError: it is longer than `MAX_NAME`.
+    """
+    if len(name) > MAX_NAME:
         raise GraphDataError(
-            f"{where}: declares {num_nodes} nodes, but at most {MAX_DECLARED_NODES} can be read. "
-            "The line is probably damaged."
+            f"{where}: the name of a node has {len(name)} characters, but at most {MAX_NAME} are "
+            f"expected ({name[:20]!r}...). Number the nodes."
         )
+    return name

@@ -7,26 +7,30 @@ optional and have one line per node.
 
 from __future__ import annotations
 
+import math
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
 from graphscore.errors import GraphDataError
-from graphscore.graphs.arcs import graph_of_arcs
-from graphscore.graphs.formats.text import decoded
-from graphscore.graphs.validation import FEATURE, Candidate, attach_features
+from graphscore.graphs.formats.text import lines_of
+from graphscore.graphs.limits import BYTES_PER_VALUE, Bytes, Reading
+from graphscore.graphs.simple import Repairs, SimpleEdges, simple_edges
+from graphscore.graphs.validation import FEATURE, Candidate, attach_features, check_finite
 
 ARCS, INDICATOR = "_A.txt", "_graph_indicator.txt"
 LABELS, ATTRIBUTES = "_node_labels.txt", "_node_attributes.txt"
 PARTS = (ARCS, INDICATOR, LABELS, ATTRIBUTES)
 
-_Number = TypeVar("_Number", int, float)
+_Row = Sequence[float]
+_ToNumber = Callable[[str], float]
 
 
-def decode_tu(contents: Mapping[str, bytes], source: str) -> Iterator[Candidate]:
+def decode_tu(contents: Mapping[str, Bytes], source: str, reading: Reading) -> Iterator[Candidate]:
     """Read the graphs of one data set from the contents of its files, keyed by file name.
 
     Labels become node attribute "label" (an integer, or a list where a line has several),
@@ -34,10 +38,11 @@ def decode_tu(contents: Mapping[str, bytes], source: str) -> Iterator[Candidate]
 
     Raises:
         GraphDataError: a missing file, a malformed line, files of different lengths, an edge
-            between two graphs, or graph numbers with gaps.
+            between two graphs, graph numbers with gaps, a graph that is refused, or more than the
+            limits allow.
     """
     name, files = _data_set(contents, source)
-    indicator = _column(files, name, INDICATOR, source)
+    indicator = _column(files, name, source, reading)
     num_nodes = len(indicator)
     num_graphs = int(indicator.max(initial=0))
     if num_nodes and (indicator.min() < 1 or num_graphs > num_nodes):
@@ -45,39 +50,95 @@ def decode_tu(contents: Mapping[str, bytes], source: str) -> Iterator[Candidate]
             f"{source}: {name}{INDICATOR} numbers graphs {indicator.min()} to {num_graphs} over "
             f"{num_nodes} nodes, but 1, 2, 3, ... without gaps is expected."
         )
-    arcs = _arcs(files, name, num_nodes, source)
-    owner = indicator[arcs - 1]
-    across = owner[:, 0] != owner[:, 1]
+    arcs = _arcs(files, name, num_nodes, source, reading)
+    _check_owners(arcs, indicator, name, source)
+    tables = {
+        ending: _per_node(files, name, ending, num_nodes, source, reading)
+        for ending in (LABELS, ATTRIBUTES)
+        if ending in files
+    }
+    graphs = _Graphs(source, indicator, arcs, reading.repairs)
+    del arcs  # millions of them, and sorted ones are held
+    for g in range(num_graphs):
+        reading.tick(source)
+        where, nodes, edges = graphs.checked(g)
+        reading.add_graph(where, len(nodes), len(edges.rows))
+    return (_candidate(*graphs.checked(g), tables) for g in range(num_graphs))
+
+
+def _check_owners(
+    arcs: NDArray[np.intc], indicator: NDArray[np.int64], name: str, source: str
+) -> None:
+    across = indicator[arcs[:, 0] - 1] != indicator[arcs[:, 1] - 1]
     if across.any():
-        k = int(np.flatnonzero(across)[0])
+        tail, head = arcs[int(np.flatnonzero(across)[0])].tolist()
         raise GraphDataError(
-            f"{source}: {name}{ARCS} joins node {arcs[k, 0]} of graph {owner[k, 0]} to node "
-            f"{arcs[k, 1]} of graph {owner[k, 1]}, but edges stay within one graph. "
+            f"{source}: {name}{ARCS} joins node {tail} of graph {indicator[tail - 1]} to node "
+            f"{head} of graph {indicator[head - 1]}, but edges stay within one graph. "
             f"The file does not fit {name}{INDICATOR}."
         )
-    labels = _per_node(files, name, LABELS, num_nodes, int, source)
-    features = _per_node(files, name, ATTRIBUTES, num_nodes, float, source)
-    by_graph = np.argsort(indicator, kind="stable")
-    starts = np.searchsorted(indicator[by_graph], np.arange(1, num_graphs + 2))
-    place = np.empty(num_nodes, dtype=np.int64)
-    place[by_graph] = np.arange(num_nodes) - starts[indicator[by_graph] - 1]
-    arc_order = np.argsort(owner[:, 0], kind="stable")
-    arc_starts = np.searchsorted(owner[arc_order, 0], np.arange(1, num_graphs + 2))
-    for g in range(num_graphs):
-        where = f"{source} graph {g + 1}"
-        nodes = by_graph[starts[g] : starts[g + 1]].tolist()
-        mine = place[arcs[arc_order[arc_starts[g] : arc_starts[g + 1]]] - 1]
-        graph = graph_of_arcs(where, len(nodes), mine[:, 0], mine[:, 1])
-        if labels is not None:
-            for k, node in enumerate(nodes):
-                row = labels[node]
-                graph.nodes[k]["label"] = row[0] if len(row) == 1 else row
-        if features is not None:
-            attach_features(graph, (features[node] for node in nodes))
-        yield Candidate(where, graph)
 
 
-def _data_set(contents: Mapping[str, bytes], source: str) -> tuple[str, dict[str, bytes]]:
+class _Graphs:
+    """Nodes and arcs of all graphs, sorted by graph."""
+
+    def __init__(
+        self, source: str, indicator: NDArray[np.int64], arcs: NDArray[np.intc], repairs: Repairs
+    ) -> None:
+        self._source = source
+        self._repairs = repairs
+        counts = np.bincount(indicator)[1:]
+        self._by_graph = np.argsort(indicator, kind="stable")
+        self._starts = np.concatenate([[0], np.cumsum(counts)])
+        place = np.empty(len(indicator), dtype=np.intc)
+        place[self._by_graph] = np.arange(len(indicator)) - np.repeat(self._starts[:-1], counts)
+        owner = indicator.astype(np.intc)[arcs[:, 0] - 1]
+        order = np.argsort(owner, kind="stable")
+        self._arcs = np.empty_like(arcs)
+        for end in range(2):
+            self._arcs[:, end] = place[arcs[order, end] - 1]
+        self._arc_starts = np.concatenate(
+            [[0], np.cumsum(np.bincount(owner, minlength=len(counts) + 1)[1:])]
+        )
+
+    def checked(self, g: int) -> tuple[str, list[int], SimpleEdges]:
+        """Return the name, nodes and edges of one graph, after checks and repairs."""
+        where = f"{self._source} graph {g + 1}"
+        nodes = self._by_graph[self._starts[g] : self._starts[g + 1]].tolist()
+        mine = self._arcs[self._arc_starts[g] : self._arc_starts[g + 1]]
+        return where, nodes, simple_edges(where, len(nodes), mine[:, 0], mine[:, 1], self._repairs)
+
+
+class _Table:
+    """A file with one line of numbers per node; a line is parsed again when it is asked for."""
+
+    def __init__(self, data: Bytes, starts: array[int], number: _ToNumber) -> None:
+        self._data = data
+        self._starts = starts
+        self._number = number
+
+    def row(self, node: int) -> _Row:
+        """Return the numbers of one node."""
+        start = self._starts[node]
+        stop = self._data.find(b"\n", start)
+        line = self._data[start : stop if stop >= 0 else len(self._data)].decode()
+        return [self._number(token) for token in line.split(",")]
+
+
+def _candidate(
+    where: str, nodes: list[int], edges: SimpleEdges, tables: Mapping[str, _Table]
+) -> Candidate:
+    graph = edges.graph(len(nodes))
+    if LABELS in tables:
+        for k, node in enumerate(nodes):
+            row = tables[LABELS].row(node)
+            graph.nodes[k]["label"] = row[0] if len(row) == 1 else row
+    if ATTRIBUTES in tables:
+        attach_features(graph, (list(tables[ATTRIBUTES].row(node)) for node in nodes))
+    return Candidate(where, graph, True, edges.changes)
+
+
+def _data_set(contents: Mapping[str, Bytes], source: str) -> tuple[str, dict[str, Bytes]]:
     """Return the name of the one data set and its files by the endings in `PARTS`."""
     names = [file.removesuffix(ARCS) for file in contents if file.endswith(ARCS)]
     if len(names) != 1 or f"{names[0]}{INDICATOR}" not in contents:
@@ -123,64 +184,90 @@ def _feature_line(value: Any, where: str) -> str:
     return ", ".join(repr(entry) for entry in row.ravel().tolist())
 
 
-def _rows(data: bytes, file: str, number: Callable[[str], _Number]) -> list[list[_Number]]:
-    """Parse lines of comma-separated numbers; blank lines are allowed at the end only."""
-    rows = []
-    for k, line in enumerate(decoded(data, file).rstrip().split("\n"), start=1):
+def _rows(
+    data: Bytes, file: str, number: _ToNumber, reading: Reading
+) -> Iterator[tuple[int, int, _Row]]:
+    """Yield number, position and values of every line; blank lines are allowed at the end only."""
+    blank = 0
+    for k, start, line in lines_of(data, file, reading):
+        if not line or line.isspace():
+            blank = blank or k
+            continue
         try:
-            rows.append([number(token) for token in line.split(",")])
+            if blank:
+                k, line = blank, ""
+            values = [number(token) for token in line.split(",")]
         except ValueError as error:
-            if not line.strip() and k == 1:
-                return []  # an empty file: no edges at all
             raise GraphDataError(
                 f"{file} line {k}: {line.strip()[:40]!r}, but numbers separated by commas are "
                 "expected. Correct the line."
             ) from error
-    return rows
+        yield k, start, values
 
 
-def _column(files: Mapping[str, bytes], name: str, ending: str, source: str) -> NDArray[np.int64]:
-    rows = _rows(files[ending], f"{source}: {name}{ending}", int)
-    return _table(rows, 1, f"{source}: {name}{ending}")[:, 0]
+def _whole(token: str) -> int:
+    value = int(token) if len(token) < 40 else 2**62
+    if abs(value) >= 2**62:
+        raise ValueError("more digits than any number of nodes has")
+    return value
 
 
-def _arcs(files: Mapping[str, bytes], name: str, num_nodes: int, source: str) -> NDArray[np.int64]:
-    file = f"{source}: {name}{ARCS}"
-    arcs = _table(_rows(files[ARCS], file, int), 2, file)
-    outside = ((arcs < 1) | (arcs > num_nodes)).any(1)
-    if outside.any():
-        k = int(np.flatnonzero(outside)[0])
-        raise GraphDataError(
-            f"{file} line {k + 1}: edge {arcs[k, 0]}, {arcs[k, 1]}, but {name}{INDICATOR} lists "
-            f"the nodes 1 to {num_nodes}. The two files do not belong together."
-        )
-    return arcs
+def _column(
+    files: Mapping[str, Bytes], name: str, source: str, reading: Reading
+) -> NDArray[np.int64]:
+    file, values = f"{source}: {name}{INDICATOR}", array("q")
+    for k, _, row in _rows(files[INDICATOR], file, _whole, reading):
+        values.extend(_wide(row, 1, file, k))
+        reading.check_total_nodes(file, len(values))
+    return np.frombuffer(values, dtype=np.int64)
 
 
-def _table(rows: list[list[int]], width: int, file: str) -> NDArray[np.int64]:
-    for k, row in enumerate(rows, start=1):
-        if len(row) != width or any(abs(entry) >= 2**62 for entry in row):
+def _arcs(
+    files: Mapping[str, Bytes], name: str, num_nodes: int, source: str, reading: Reading
+) -> NDArray[np.intc]:
+    file, values = f"{source}: {name}{ARCS}", array("i")
+    for k, _, row in _rows(files[ARCS], file, _whole, reading):
+        tail, head = _wide(row, 2, file, k)
+        if not (1 <= tail <= num_nodes and 1 <= head <= num_nodes):
             raise GraphDataError(
-                f"{file} line {k}: {len(row)} numbers, but {width} of ordinary size expected. "
-                "Correct the line."
+                f"{file} line {k}: edge {tail}, {head}, but {name}{INDICATOR} lists the nodes 1 "
+                f"to {num_nodes}. The two files do not belong together."
             )
-    return np.array(rows, dtype=np.int64).reshape(-1, width)
+        values.extend((tail, head))
+        reading.check_edges(file, len(values) // 4)  # each in both directions
+    return np.frombuffer(values, dtype=np.intc).reshape(-1, 2)
+
+
+def _wide(row: _Row, width: int, file: str, k: int) -> list[int]:
+    if len(row) != width:
+        raise GraphDataError(
+            f"{file} line {k}: {len(row)} numbers, but {width} of ordinary size expected. "
+            "Correct the line."
+        )
+    return [int(entry) for entry in row]
 
 
 def _per_node(
-    files: Mapping[str, bytes],
+    files: Mapping[str, Bytes],
     name: str,
     ending: str,
     num_nodes: int,
-    number: Callable[[str], _Number],
     source: str,
-) -> list[list[_Number]] | None:
-    if ending not in files:
-        return None
-    rows = _rows(files[ending], f"{source}: {name}{ending}", number)
-    if len(rows) != num_nodes:
+    reading: Reading,
+) -> _Table:
+    """Check a file with one line per node, and note where its lines start."""
+    file, starts, found = f"{source}: {name}{ending}", array("q"), 0
+    number: _ToNumber = _whole if ending == LABELS else float
+    for k, start, row in _rows(files[ending], file, number, reading):
+        if ending == ATTRIBUTES and not all(map(math.isfinite, row)):
+            check_finite(f"{file} line {k}", row)
+        reading.add_bytes(file, BYTES_PER_VALUE * len(row))
+        found += 1
+        if found <= num_nodes:
+            starts.append(start)
+    if found != num_nodes:
         raise GraphDataError(
-            f"{source}: {name}{ending} has {len(rows)} lines, but {name}{INDICATOR} lists "
+            f"{source}: {name}{ending} has {found} lines, but {name}{INDICATOR} lists "
             f"{num_nodes} nodes. The two files do not belong together."
         )
-    return rows
+    return _Table(files[ending], starts, number)

@@ -1,0 +1,185 @@
+"""GML: one graph per file, with attributes, parsed token by token."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import networkx as nx
+
+from graphscore.errors import GraphDataError
+from graphscore.graphs.formats.markup import NamedGraph, reason, with_scalars
+from graphscore.graphs.formats.text import MAX_LINE
+from graphscore.graphs.limits import Bytes, Reading
+from graphscore.graphs.validation import Candidate
+
+_TOKEN = re.compile(
+    rb"\xef\xbb\xbf|\s+|#[^\n]*"  # a byte order mark, spaces and comments
+    rb"|(?P<key>[A-Za-z][0-9A-Za-z_]*)"
+    rb"|(?P<real>[+-]?(?:[0-9]*\.[0-9]+|[0-9]+\.[0-9]*|INF)(?:[Ee][+-]?[0-9]+)?)"
+    rb"|(?P<whole>[+-]?[0-9]+)"
+    rb'|"(?P<text>[^"]*)"'
+    rb"|(?P<open>\[)|(?P<close>\])"
+)
+_MAX_DEPTH = 100
+_MAX_DIGITS = 40
+_TICK = 4096  # tokens
+_NEEDED = {"id", "label", "source", "target", "weight", "x"}
+
+
+def decode_gml(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate]:
+    """Read one graph from GML; node keys become node attributes, nested lists are left out.
+
+    Raises:
+        GraphDataError: no valid GML, a graph that is refused, or more than the limits allow.
+    """
+    _parsed(data, source, reading, keep=False).count()
+    return (_parsed(data, source, reading, keep=True).candidate() for _ in range(1))
+
+
+def encode_gml(graph: nx.Graph[Any]) -> bytes:
+    """Return a graph with its number and text node attributes as GML.
+
+    GML names nodes by a unique `label`; the node's number is written there, so a node attribute of
+    that name is not kept.
+
+    Raises:
+        GraphDataError: an attribute whose name GML does not allow.
+
+    Example:
+        >>> from graphscore.graphs.limits import Reading
+        >>> reading = Reading()
+        >>> data = encode_gml(nx.path_graph(3))
+        >>> next(decode_gml(data, "p.gml", reading)).graph.number_of_edges()
+        2
+    """
+    try:
+        lines = list(nx.generate_gml(with_scalars(graph)))
+    except Exception as error:
+        raise GraphDataError(f"cannot write GML: {reason(error)}.") from error
+    return "\n".join([*lines, ""]).encode("ascii", "xmlcharrefreplace")
+
+
+def _parsed(data: Bytes, source: str, reading: Reading, *, keep: bool) -> NamedGraph:
+    graph = NamedGraph("GML", source, reading, keep=keep)
+    lists = _Lists(graph)
+    position = number = 0
+    try:
+        while (token := _TOKEN.match(data, position)) is not None:
+            if number % _TICK == 0:
+                reading.tick(source)
+            number += 1
+            if token.lastgroup is not None:
+                lists.take(token.lastgroup, token[token.lastgroup])
+            position = token.end()
+        if position < len(data):
+            raise ValueError(f"unexpected {bytes(data[position : position + 20])!r}")
+        lists.finish()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, position) + error.object.count(b"\n", 0, error.start) + 1
+        raise GraphDataError(
+            f"{source} line {line}: byte {error.object[error.start]:#04x} is not UTF-8 text. "
+            "Check that this is a text file of the named format."
+        ) from error
+    except ValueError as error:
+        line = data.count(b"\n", 0, position) + 1
+        raise GraphDataError(
+            f"{source} line {line}: not valid GML ({reason(error)}). Write it again with the "
+            "program it came from."
+        ) from error
+    return graph
+
+
+class _Lists:
+    """The lists `key [ ... ]` of a file, as their tokens come."""
+
+    def __init__(self, graph: NamedGraph) -> None:
+        self._graph = graph
+        self._open: list[str] = []
+        self._key: str | None = None
+        self._graphs = 0
+        self._values: dict[str, Any] = {}  # of the open node or edge
+
+    def take(self, group: str, content: bytes) -> None:
+        """Take the next token."""
+        if self._key is None and group == "key":
+            self._key = content[:MAX_LINE].decode()
+        elif self._key is None and group == "close" and self._open:
+            self._close()
+        elif self._key is not None and group == "open":
+            self._enter(self._key)
+            self._key = None
+        elif self._key is not None and group != "close":
+            self._set(self._key, group, content)
+            self._key = None
+        else:
+            raise ValueError(f"unexpected {content[:20].decode(errors='replace')!r}")
+
+    def finish(self) -> None:
+        """Check that nothing is open and that there was one graph."""
+        if self._open or self._key is not None:
+            raise ValueError("the file ends within a list; it may be truncated")
+        if self._graphs != 1:
+            raise ValueError(f"{self._graphs} graphs, but one graph per file is expected")
+
+    def _enter(self, key: str) -> None:
+        self._open.append(key)
+        if len(self._open) > _MAX_DEPTH:
+            raise ValueError(f"more than {_MAX_DEPTH} lists within each other")
+        if self._open == ["graph"]:
+            self._graphs += 1
+        elif self._in_element():
+            self._values = {}
+
+    def _close(self) -> None:
+        if self._in_element():
+            if self._open[1] == "node":
+                name = self._required("id")
+                # A label that only repeats the id carries no information.
+                if self._values.get("label") == str(name):
+                    del self._values["label"]
+                self._graph.add_node(name, self._values)
+            else:
+                ends = self._required("source"), self._required("target")
+                self._graph.add_edge(*ends, self._values.get("weight"))
+        self._open.pop()
+
+    def _in_element(self) -> bool:
+        return len(self._open) == 2 and self._open[0] == "graph" and self._open[1] in _ELEMENTS
+
+    def _required(self, key: str) -> object:
+        if key not in self._values:
+            raise ValueError(f"a {self._open[1]} without {key!r}")
+        return self._values.pop(key)
+
+    def _set(self, key: str, group: str, content: bytes) -> None:
+        if self._open == ["graph"] and key == "directed":
+            self._graph.is_directed = bool(_value(key, group, content))
+        elif self._in_element():
+            value = _value(key, group, content)
+            if key in ("id", "source", "target") and key in self._values:
+                raise ValueError(f"two {key!r} in one {self._open[1]}")
+            if self._open[1] == "node":
+                self._graph.count_attribute()
+            if key in _NEEDED or self._graph.attributes is not None:
+                self._values[key] = value
+
+
+_ELEMENTS = ("node", "edge")
+
+
+def _value(key: str, group: str, content: bytes) -> object:
+    if len(content) > (MAX_LINE if group == "text" else _MAX_DIGITS):
+        raise ValueError(f"a value of {len(content)} characters")
+    text = content.decode()
+    if group == "text":
+        return html.unescape(text)
+    if group == "whole":
+        return int(text)
+    if group == "real" or text in ("NAN", "INF"):
+        return float(text)
+    if key in ("id", "label", "source", "target"):
+        return text
+    raise ValueError(f"unexpected {text!r} after {key}")

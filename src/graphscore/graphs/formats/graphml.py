@@ -1,0 +1,223 @@
+"""GraphML: one graph per file, with attributes, parsed by expat without building a tree."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+from xml.parsers import expat
+
+import networkx as nx
+
+from graphscore.errors import GraphDataError
+from graphscore.graphs.formats.markup import NamedGraph, reason, with_scalars
+from graphscore.graphs.formats.text import MAX_LINE, check_name
+from graphscore.graphs.limits import Bytes, Reading
+from graphscore.graphs.validation import Candidate
+
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LONG = re.compile(rb"<[^<]{%d}" % MAX_LINE)  # "<" is allowed in no tag and no text
+_MAX_DEPTH = 100
+_MAX_NAMES = 10_000  # different names of elements and attributes, and keys
+_MAX_DIGITS = 4300
+_MAX_PARTS = 10_000
+
+
+def _number(text: str) -> int:
+    if len(text) > _MAX_DIGITS:  # the time to read it grows with the square
+        raise ValueError(f"a number of {len(text)} digits")
+    return int(text)
+
+
+def _truth(text: str) -> bool:
+    return {"true": True, "1": True, "false": False, "0": False}[text.lower()]
+
+
+_TYPES: dict[str, Callable[[str], Any]] = {
+    "boolean": _truth,
+    "int": _number,
+    "integer": _number,
+    "long": _number,
+    "float": float,
+    "double": float,
+    "string": str,
+    "yfiles": str,
+}
+
+
+def decode_graphml(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate]:
+    """Read one graph from GraphML; node keys become node attributes, nested data is left out.
+
+    Raises:
+        GraphDataError: XML that is not well-formed, a document type declaration (it could define
+            entities that expand without limit), not exactly one graph, undeclared nodes, a graph
+            that is refused, or more than the limits allow.
+    """
+    if _LONG.search(data):
+        raise GraphDataError(
+            f"{source}: a tag or a text of more than {MAX_LINE} characters. Leave it out."
+        )
+    _parsed(data, source, reading, keep=False).count()
+    return (_parsed(data, source, reading, keep=True).candidate() for _ in range(1))
+
+
+def encode_graphml(graph: nx.Graph[Any]) -> bytes:
+    """Return a graph with its number and text node attributes as GraphML.
+
+    Raises:
+        GraphDataError: an attribute that XML cannot hold.
+
+    Example:
+        >>> from graphscore.graphs.limits import Reading
+        >>> reading = Reading()
+        >>> data = encode_graphml(nx.path_graph(3))
+        >>> next(decode_graphml(data, "p.graphml", reading)).graph.number_of_edges()
+        2
+    """
+    plain = with_scalars(graph)
+    for node, attributes in plain.nodes(data=True):
+        for name, value in attributes.items():
+            if isinstance(value, str) and _NOT_XML.search(value):
+                raise GraphDataError(
+                    f"node {node}: attribute {name!r} holds a character that GraphML cannot. "
+                    "Remove it or write another format."
+                )
+    buffer = io.BytesIO()
+    try:
+        nx.write_graphml_xml(plain, buffer)
+    except Exception as error:
+        raise GraphDataError(f"cannot write GraphML: {reason(error)}.") from error
+    return buffer.getvalue()
+
+
+def _parsed(data: Bytes, source: str, reading: Reading, *, keep: bool) -> NamedGraph:
+    graph = NamedGraph("GraphML", source, reading, keep=keep)
+    elements = _Elements(graph)
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        if len(parser.intern) > _MAX_NAMES:
+            raise ValueError(f"more than {_MAX_NAMES} different names of elements and attributes")
+        elements.start(name.rpartition(":")[2], attributes)
+
+    def refuse(*_: object) -> None:
+        raise GraphDataError(
+            f"{source}: a document type declaration (<!DOCTYPE), which GraphML does not need and "
+            "which can be used to exhaust memory. Remove it."
+        )
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = elements.end
+    parser.CharacterDataHandler = elements.text
+    parser.StartDoctypeDeclHandler = refuse  # entities can be declared nowhere else
+    try:
+        parser.Parse(data, True)  # at once: expat reads a long tag again with every piece of it
+    except expat.ExpatError as error:
+        raise GraphDataError(
+            f"{source} line {parser.CurrentLineNumber}: not well-formed XML ({reason(error)}). "
+            "The file may be truncated or of another format."
+        ) from error
+    except (ValueError, LookupError) as error:
+        raise GraphDataError(
+            f"{source} line {parser.CurrentLineNumber}: not valid GraphML ({reason(error)}). Write "
+            "it again with the program it came from."
+        ) from error
+    if elements.graphs != 1:
+        raise _number_of_graphs(source, elements.graphs)
+    return graph
+
+
+def _number_of_graphs(source: str, number: int) -> GraphDataError:
+    return GraphDataError(
+        f"{source}: {number} <graph> elements, but one graph per GraphML file is expected. Put "
+        "each graph in a file of its own, all in one folder."
+    )
+
+
+class _Elements:
+    """The elements of a file, as expat meets them."""
+
+    def __init__(self, graph: NamedGraph) -> None:
+        self.graphs = 0
+        self._graph = graph
+        self._open: list[str] = []
+        self._keys: dict[str, tuple[str, Callable[[str], Any]]] = {}
+        self._tag: dict[str, str] = {}  # of the open node or edge
+        self._values: dict[str, Any] = {}
+        self._key: str | None = None
+        self._text: list[str] = []
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Meet the start of an element."""
+        self._graph.reading.tick(self._graph.source)
+        self._open.append(name)
+        depth = len(self._open)
+        if depth > _MAX_DEPTH:
+            raise ValueError(f"more than {_MAX_DEPTH} elements within each other")
+        if name == "graph":
+            self.graphs += 1
+            if self.graphs > 1:
+                return
+            if depth != 2:
+                raise ValueError("<graph> is not directly within the outermost element")
+            self._graph.is_directed = attributes.get("edgedefault") == "directed"
+        elif name == "key" and depth == 2:
+            self._add_key(attributes)
+        elif depth == 3 and self._open[1] == "graph":
+            if name == "hyperedge":
+                raise ValueError("hyperedges are not supported")
+            self._tag, self._values = attributes, {}
+        elif depth == 4 and name == "data" and self._open[2] in ("node", "edge"):
+            self._key, self._text = attributes.get("key"), []
+            if self._key not in self._keys:
+                raise ValueError(f"no key {self._key!r:.40}")
+            if self._open[2] == "node":
+                self._graph.count_attribute()
+        elif depth > 4:
+            self._key = None  # nested: no number and no text
+
+    def text(self, text: str) -> None:
+        """Meet text; expat may cut it into pieces."""
+        if self._key is not None:
+            self._text.append(text)
+            if len(self._text) > _MAX_PARTS:
+                raise ValueError("a text of too many pieces")
+
+    def end(self, _: str) -> None:
+        """Meet the end of an element."""
+        depth, name = len(self._open), self._open.pop()
+        if self.graphs != 1 or "graph" not in self._open[1:2]:
+            return
+        if depth == 4 and name == "data" and self._key is not None:
+            key, convert = self._keys[self._key]
+            text = "".join(self._text)
+            self._values[key] = convert(text) if text else ""
+            self._key = None
+        elif depth == 3 and name == "node":
+            self._graph.add_node(self._required("id"), self._values)
+        elif depth == 3 and name == "edge":
+            either = {"true": True, "false": False}
+            if either.get(self._tag.get("directed", ""), self._graph.is_directed) != (
+                self._graph.is_directed
+            ):
+                raise ValueError("directed and undirected edges in one graph")
+            ends = self._required("source"), self._required("target")
+            self._graph.add_edge(*ends, self._values.get("weight"))
+
+    def _required(self, name: str) -> str:
+        if name not in self._tag:
+            raise ValueError(f"no {name!r} in a <node> or <edge>")
+        return self._tag[name]
+
+    def _add_key(self, attributes: dict[str, str]) -> None:
+        yfiles = attributes.get("yfiles.type")
+        name = yfiles or attributes.get("attr.name")
+        kind = "yfiles" if yfiles else attributes.get("attr.type", "string")
+        if name is None or "id" not in attributes or len(self._keys) >= _MAX_NAMES:
+            raise ValueError("a <key> without id or name, or too many keys")
+        if kind not in _TYPES:
+            raise ValueError(f"unknown attr.type {kind!r:.40}")
+        source = self._graph.source
+        self._keys[check_name(source, attributes["id"])] = check_name(source, name), _TYPES[kind]

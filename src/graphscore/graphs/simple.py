@@ -1,0 +1,250 @@
+"""What makes a graph simple: the checks and repairs of edges, on arrays and on networkx graphs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import networkx as nx
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from graphscore.errors import GraphDataError
+
+Ends = NDArray[np.integer[Any]]
+"""One end of every edge, as node numbers."""
+Kind = Literal["edges", "arcs", "directed"]
+"""How edges are listed: each once; each in both directions if it is undirected; as directed."""
+
+DIRECTED, LOOPS = "made undirected", "self-loops dropped"
+MERGE_ADVICE = "Keep one edge per pair, for instance with nx.Graph(g) on a networkx multigraph."
+
+
+@dataclass(frozen=True)
+class Repairs:
+    """Which defects to repair instead of refusing the graph.
+
+    Attributes:
+        drop_self_loops: drop edges from a node to itself (`--drop-self-loops`).
+        undirected: read a directed edge as an undirected one (`--undirected`).
+        largest_component: keep only the largest connected component (`--largest-component`);
+            of several equally large, the one with the earliest node.
+    """
+
+    drop_self_loops: bool = False
+    undirected: bool = False
+    largest_component: bool = False
+
+
+@dataclass(frozen=True)
+class SimpleEdges:
+    """The edges of a simple graph on nodes 0..n-1, sorted, and what was repaired.
+
+    Attributes:
+        rows: the smaller end of every edge.
+        columns: the larger end.
+        changes: the repairs that changed something.
+    """
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    changes: tuple[str, ...] = ()
+
+    def graph(self, num_nodes: int) -> nx.Graph[Any]:
+        """Build the graph."""
+        graph: nx.Graph[Any] = nx.Graph()
+        graph.add_nodes_from(range(num_nodes))
+        graph.add_edges_from(zip(self.rows.tolist(), self.columns.tolist()))
+        return graph
+
+
+def simple_edges(
+    where: str,
+    num_nodes: int,
+    tails: Ends,
+    heads: Ends,
+    repairs: Repairs,
+    kind: Kind = "arcs",
+    names: Sequence[object] | None = None,
+) -> SimpleEdges:
+    """Check edges `tails[k] -> heads[k]` before a graph is built of them.
+
+    Of the kind "arcs", they are undirected when every arc has its reverse. Self-loops may be
+    listed once or more often. `names` are those of the nodes in the file, for errors.
+
+    Raises:
+        GraphDataError: no nodes, an edge out of the range of nodes or listed twice, or what
+            `repairs` does not repair: directed edges and self-loops.
+
+    Example:
+        >>> simple_edges("g", 3, np.array([0, 2]), np.array([2, 0]), Repairs()).graph(3).edges
+        EdgeView([(0, 2)])
+    """
+    if num_nodes == 0:
+        raise no_nodes(where)
+    _check_range(where, num_nodes, tails, heads)
+    names = range(num_nodes) if names is None else names
+    codes = edge_codes(num_nodes, tails, heads, undirected=kind == "edges")
+    repeated = first_repeated(codes, num_nodes)
+    if repeated is not None:
+        tail, head = divmod(repeated, num_nodes)
+        raise parallel_edges(where, names[tail], names[head])
+    changes = []
+    if kind != "edges":
+        reverse = codes % num_nodes
+        reverse *= num_nodes
+        reverse += codes // num_nodes
+        reverse.sort()
+        if kind == "directed" or not np.array_equal(reverse, codes):
+            if not repairs.undirected:
+                one_way = _one_way(codes, reverse, num_nodes)
+                raise directed(where, one_way and (names[one_way[0]], names[one_way[1]]))
+            changes.append(DIRECTED)
+            codes = np.union1d(codes, reverse)
+        del reverse
+    rows, columns = np.divmod(codes, num_nodes)
+    loops = np.unique(rows[rows == columns])
+    if len(loops):
+        if not repairs.drop_self_loops:
+            raise self_loops(where, len(loops), names[int(loops[0])])
+        changes.append(LOOPS)
+    upper = rows < columns
+    return SimpleEdges(rows[upper], columns[upper], tuple(changes))
+
+
+def _one_way(
+    codes: NDArray[np.int64], reverse: NDArray[np.int64], num_nodes: int
+) -> tuple[int, int] | None:
+    """Return an edge without reverse; both arrays are sorted, each the reverse of the other."""
+    places = np.flatnonzero(codes != reverse)
+    if not len(places):
+        return None
+    here, there = int(codes[places[0]]), int(reverse[places[0]])
+    tail, head = divmod(min(here, there), num_nodes)
+    return (tail, head) if here < there else (head, tail)
+
+
+def edge_codes(
+    num_nodes: int, tails: Ends, heads: Ends, *, undirected: bool = False
+) -> NDArray[np.int64]:
+    """Return `tail * num_nodes + head` of all edges, sorted; if undirected, from smaller to larger.
+
+    >>> edge_codes(10, np.array([3, 0]), np.array([1, 2]), undirected=True)
+    array([ 2, 13])
+    """
+    codes = tails.astype(np.int64)
+    if undirected:
+        np.minimum(codes, heads, out=codes)
+    codes *= num_nodes
+    codes += np.maximum(tails, heads) if undirected else heads
+    codes.sort()
+    return codes
+
+
+def first_repeated(codes: NDArray[np.int64], num_nodes: int) -> int | None:
+    """Return the first of sorted codes `tail * num_nodes + head` that occurs twice, loops apart."""
+    places = np.flatnonzero(codes[1:] == codes[:-1])
+    if len(places):
+        again = codes[places]
+        again = again[again // num_nodes != again % num_nodes]
+        if len(again):
+            return int(again[0])
+    return None
+
+
+def _check_range(where: str, num_nodes: int, tails: Ends, heads: Ends) -> None:
+    if len(tails) and (
+        min(tails.min(), heads.min()) < 0 or max(tails.max(), heads.max()) >= num_nodes
+    ):
+        outside = (tails < 0) | (tails >= num_nodes) | (heads < 0) | (heads >= num_nodes)
+        k = int(np.flatnonzero(outside)[0])
+        raise GraphDataError(
+            f"{where}: edge between nodes {int(tails[k])} and {int(heads[k])}, but the graph has "
+            f"{num_nodes} nodes, numbered from 0. Correct the edge or the number of nodes."
+        )
+
+
+def no_nodes(where: str) -> GraphDataError:
+    """Return the error for a graph without nodes."""
+    return GraphDataError(
+        f"{where}: no nodes, but a graph needs at least one. Remove the empty graph."
+    )
+
+
+def parallel_edges(where: str, tail: object, head: object) -> GraphDataError:
+    """Return the error for an edge that occurs twice."""
+    return GraphDataError(
+        f"{where}: parallel edges between nodes {tail!r} and {head!r}, but a simple graph is "
+        f"expected. {MERGE_ADVICE}"
+    )
+
+
+def directed(where: str, one_way: tuple[object, object] | None) -> GraphDataError:
+    """Return the error for directed edges, with one that has no reverse if there is one."""
+    example = "" if one_way is None else " (asymmetric: edge {!r} -> {!r} has no reverse)"
+    return GraphDataError(
+        f"{where}: directed{example.format(*one_way or ())}, but an undirected graph is expected. "
+        "To read every edge as undirected, use --undirected (in Python: prepare_graphs(graphs, "
+        "repairs=Repairs(undirected=True)), both from graphscore.graphs)."
+    )
+
+
+def self_loops(where: str, number: int, node: object) -> GraphDataError:
+    """Return the error for self-loops."""
+    return GraphDataError(
+        f"{where}: {number} self-loop{'s' * (number > 1)}, the first at node {node!r}, but none "
+        "is expected. To drop them, use --drop-self-loops (in Python: prepare_graphs(graphs, "
+        "repairs=Repairs(drop_self_loops=True)), both from graphscore.graphs)."
+    )
+
+
+def check_simple(where: str, graph: nx.Graph[Any], repairs: Repairs) -> int:
+    """Refuse what `repairs` does not repair and return the number of self-loops.
+
+    Raises:
+        GraphDataError: parallel edges, weights other than 1, directed edges or self-loops.
+    """
+    if graph.is_multigraph():
+        edges = set()
+        for tail, head in graph.edges():
+            if tail == head:
+                continue  # counted below as self-loops
+            key = (tail, head) if graph.is_directed() else frozenset((tail, head))
+            if key in edges:
+                raise parallel_edges(where, tail, head)
+            edges.add(key)
+    weight: object
+    for tail, head, weight in graph.edges(data="weight"):
+        if weight is not None:
+            check_weight(where, tail, head, weight)
+    if graph.is_directed() and not repairs.undirected:
+        one_way = (edge for edge in graph.edges() if not graph.has_edge(edge[1], edge[0]))
+        raise directed(where, next(one_way, None))
+    loops = nx.number_of_selfloops(graph)
+    if loops and not repairs.drop_self_loops:
+        raise self_loops(where, loops, next(iter(nx.nodes_with_selfloops(graph))))
+    return loops
+
+
+def check_weight(where: str, tail: object, head: object, weight: object) -> None:
+    """Refuse any weight but 1.
+
+    Raises:
+        GraphDataError: another number, NaN, or no number.
+    """
+    if not _is_one(weight):
+        is_nan = isinstance(weight, float | np.floating) and math.isnan(weight)
+        kind = "NaN weight" if is_nan else f"non-binary weight {weight!r:.40}"
+        raise GraphDataError(
+            f"{where}: {kind} on edge {tail!r} - {head!r}, but only weight 1 is expected. Remove "
+            "edges below your threshold and the 'weight' attribute from the others."
+        )
+
+
+def _is_one(weight: object) -> bool:
+    if isinstance(weight, torch.Tensor | np.ndarray):
+        return weight.ndim == 0 and _is_one(weight.item())
+    return isinstance(weight, bool | int | float | np.number | np.bool_) and bool(weight == 1)
