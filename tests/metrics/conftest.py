@@ -29,3 +29,19 @@ def random_graphs() -> Callable[..., list[nx.Graph[Any]]]:
         ]
 
     return make
+
+
+@pytest.fixture(scope="session")
+def shuffled() -> Callable[[nx.Graph[Any], np.random.Generator], nx.Graph[Any]]:
+    """Return a maker of copies whose nodes 0..n-1 are in another order.
+
+    `nx.relabel_nodes` keeps the order of nodes, so that the metrics would see the same graph.
+    """
+
+    def make(graph: nx.Graph[Any], rng: np.random.Generator) -> nx.Graph[Any]:
+        place = dict(zip(graph, rng.permutation(len(graph)).tolist()))
+        copy = nx.empty_graph(len(graph))
+        copy.add_edges_from((place[one], place[other]) for one, other in graph.edges)
+        return copy
+
+    return make

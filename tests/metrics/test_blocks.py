@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from graphscore.datasets import sample_sbm
 from graphscore.errors import GraphDataError
 from graphscore.metrics import description_length, find_blocks
+from graphscore.metrics.blocks import MAX_BLOCKS, _clustered, _leading_vectors, _refined
 
 
 def length_by_counting(graph, blocks):
@@ -120,3 +121,35 @@ def test_bad_input():
         description_length(nx.empty_graph(0), [])
     with pytest.raises(GraphDataError, match="undirected"):
         find_blocks(nx.DiGraph([(0, 1)]))
+
+
+def test_nodes_are_grouped_by_the_direction_of_their_rows():
+    """How long a row is follows from the node's degree, and says nothing about its block."""
+    angles = np.array([0.1, 0.2, 1.4, 1.5, 0.15])
+    lengths = np.array([0.01, 1.0, 0.02, 1.0, 0.5])
+    rows = lengths[:, None] * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    assert _clustered(rows, 2).tolist() == [0, 0, 1, 1, 0]
+    assert _clustered(np.zeros((3, 2)), 2).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("graph", [nx.path_graph(12), nx.gnp_random_graph(15, 0.4, seed=1)])
+def test_rows_are_leading_eigenvectors_of_the_regularised_adjacency(graph):
+    """Of T^-1/2 (A + t / n) T^-1/2, with t the mean degree and T the degrees plus t."""
+    adj = nx.to_numpy_array(graph)
+    extra = max(adj.sum(1).mean(), 1.0)
+    scale = 1 / np.sqrt(adj.sum(1) + extra)
+    matrix = scale[:, None] * (adj + extra / len(adj)) * scale
+    vectors = _leading_vectors(adj)
+    assert vectors.shape == (len(adj), MAX_BLOCKS)
+    values = np.diag(vectors.T @ matrix @ vectors)
+    np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-9)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(matrix)[::-1][:MAX_BLOCKS])
+
+
+def test_all_misplaced_nodes_are_moved_to_their_most_likely_blocks_at_once():
+    cliques = [nx.complete_graph(nodes) for nodes in (10, 9, 8)]
+    adj = nx.to_numpy_array(nx.disjoint_union_all(cliques))
+    planted = np.repeat([0, 1, 2], [10, 9, 8])
+    misplaced = planted.copy()
+    misplaced[[2, 5, 12]] = [1, 2, 0]
+    assert _refined(adj, misplaced).tolist() == planted.tolist()

@@ -141,7 +141,8 @@ def test_defaults_follow_the_tables_of_the_kernel(random_graphs):
     assert list(plain.to_dict()) == [
         *("degree", "clustering", "orbit", "sample_count", "reference_count", "uniqueness"),
         *("novelty", "training_count", "drop_isolated", "empty_samples", "empty_references"),
-        *("kernel", "estimator", "seconds", "average"),
+        *("kernel", "estimator", "seconds", "undecided", "uniqueness_low", "novelty_low"),
+        "average",
     ]
     asked = evaluate(graphs, graphs, descriptors=["spectrum", "orbit", "degree", "clustering"])
     assert tuple(asked.distances) == ALL

@@ -68,6 +68,20 @@ def test_rows_in_pieces_give_the_same_mean():
     assert mmd(x, x[:1], kernel) == pytest.approx(whole, abs=1e-12)
 
 
+def test_equal_descriptors_are_compared_once():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(40, 2))[rng.integers(0, 40, 3000)]
+    seen = []
+
+    def kernel(a, b):
+        seen.append(len(a) * len(b))
+        return gaussian(a, b, sigma=1.0)
+
+    whole = gaussian(x, x, sigma=1.0).mean() + 1 - 2 * gaussian(x, x[:1], sigma=1.0).mean()
+    assert mmd(x, x[:1], kernel) == pytest.approx(whole, abs=1e-12)
+    assert sum(seen) <= 41 * 41
+
+
 def test_errors_say_what_to_do():
     with pytest.raises(GraphDataError, match="histogram 1 is empty"):
         cumulative([[1, 0], [0, 0]])
@@ -75,3 +89,9 @@ def test_errors_say_what_to_do():
         cumulative([[1, 0]], width=1)
     with pytest.raises(GraphDataError, match="at least one of each"):
         mmd(np.zeros((0, 2)), np.zeros((1, 2)), partial(gaussian, sigma=1.0))
+
+
+def test_without_a_width_nothing_is_padded():
+    assert normalised([[1, 3], [2, 2]]).tolist() == [[0.25, 0.75], [0.5, 0.5]]
+    assert cumulative([[1, 3], [2, 2]]).tolist() == [[0.25, 1.0], [0.5, 1.0]]
+    assert normalised([[1, 3]], 2).tolist() == [[0.25, 0.75]]

@@ -80,7 +80,7 @@ def test_graphs_wider_than_one_word_of_bits(probability):
 
 def test_both_ways_of_counting_four_cycles_agree(random_graphs):
     for graph in [*random_graphs(5, 60, 140), nx.gnp_random_graph(300, 0.01, seed=0)]:
-        union = GraphUnion.of([graph, nx.cycle_graph(4)])
+        union = GraphUnion.of([graph, nx.cycle_graph(4), nx.gnp_random_graph(80, 0.3, seed=1)])
         bits = orbits._NeighbourBits.of(union)
         np.testing.assert_array_equal(
             orbits._four_cycles_sparse(union), orbits._four_cycles_pairs(union, bits)

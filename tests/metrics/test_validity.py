@@ -151,6 +151,23 @@ def test_published_statistic_by_its_formula():
         assert fit_blocks(graph).spectre_p_value == pytest.approx(np.mean(p_values), abs=1e-6)
 
 
+def test_the_calibrated_p_value_is_that_of_two_densities():
+    """Edges within and between blocks are two normal numbers; their squares are chi-squared, 2."""
+    (graph,) = sample_sbm(1, seed=5)
+    fit = fit_blocks(graph)
+    blocks = find_blocks(graph)
+    squares = 0.0
+    for within, p in ((True, 0.3), (False, 0.005)):
+        pairs = [
+            (u, v)
+            for u, v in itertools.combinations(graph, 2)
+            if bool(blocks[u] == blocks[v]) is within
+        ]
+        found = sum(graph.has_edge(u, v) for u, v in pairs)
+        squares += (found - len(pairs) * p) ** 2 / (len(pairs) * p * (1 - p))
+    assert fit.p_value == pytest.approx(chi2.sf(squares, 2), rel=1e-6)
+
+
 def test_p_values_of_true_graphs_are_uniform():
     p_values = np.array([fit_blocks(graph).p_value for graph in sample_sbm(80, seed=4)])
     # Shares of 80 uniform numbers below .5 and .9: standard deviations .056 and .034.

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from graphscore.cli.data import READING, ReadingOptions, load
 from graphscore.cli.option_types import Flag
-from graphscore.cli.tables import print_evaluations, print_json
+from graphscore.cli.tables import print_evaluations, print_json, print_text
 
 
 def evaluate(
@@ -80,7 +80,7 @@ def evaluate(
     title = f"MMD ({kernel}) against {reference}, {count} graphs ({isolated}); smaller is better"
     print_evaluations(title, results)
     if shares is not None:
-        print(f"{valid}: {shares}")
+        print_text(f"{valid}: {shares}")
         for reason, number in shares.invalid_reasons.items():
-            print(f"  not valid: {reason} ({number} of {shares.sample_count})")
+            print_text(f"  not valid: {reason} ({number} of {shares.sample_count})")
     return 0

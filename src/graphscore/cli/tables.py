@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from graphscore.streams import shortened, visible
+
 if TYPE_CHECKING:
     from graphscore.metrics import EvaluationResult
 
@@ -13,6 +15,11 @@ if TYPE_CHECKING:
 def print_json(record: Any) -> None:
     """Print one JSON document."""
     print(json.dumps(record, indent=1))
+
+
+def print_text(text: str) -> None:
+    """Print a line."""
+    print(visible(text))
 
 
 def print_table(
@@ -32,12 +39,12 @@ def print_table(
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=escape(title), title_justify="left")
+    table = Table(title=escape(visible(title)), title_justify="left")
     for index, column in enumerate(columns):
         justify: Literal["left", "right"] = "left" if index < text else "right"
         table.add_column(column, justify=justify, overflow="fold", no_wrap=index >= text)
     for row in rows:
-        table.add_row(*(escape(cell) for cell in row))
+        table.add_row(*(escape(visible(shortened(cell))) for cell in row))
     console = Console()
     if wide:
         unlimited = console.options.update(width=1000)
@@ -50,15 +57,21 @@ def print_evaluations(title: str, results: Mapping[str, EvaluationResult]) -> No
     rows = []
     names = list(next(iter(results.values())).distances)
     for name, result in results.items():
-        novelty = "" if result.novelty is None else f"{result.novelty:.0%}"
         rows.append(
             [
                 name,
                 f"{result.sample_count}",
                 *(f"{value:.4f}" for value in (*result.distances.values(), result.average)),
-                f"{result.uniqueness:.0%}",
-                novelty,
+                _share(result.uniqueness, result.uniqueness_low),
+                _share(result.novelty, result.novelty_low),
             ]
         )
     columns = ["", "graphs", *names, "average", "unique", "novel"]
     print_table(title, columns, rows, wide=True)
+
+
+def _share(share: float | None, low: float | None) -> str:
+    """Return a share in percent, as a range where pairs of graphs were not decided."""
+    if share is None:
+        return ""
+    return f"{share:.0%}" if low is None or low == share else f"{low:.0%} to {share:.0%}"

@@ -20,9 +20,10 @@ from graphscore.metrics.evaluation import (
     evaluate,
 )
 from graphscore.metrics.floor import ratio_to_floor
+from graphscore.metrics.isomorphism import isomorphism_classes
 from graphscore.metrics.kernels import cumulative, gaussian, gaussian_emd, gaussian_tv, normalised
 from graphscore.metrics.mmd import mmd
-from graphscore.metrics.novelty import isomorphism_classes, novelty, uniqueness
+from graphscore.metrics.novelty import novelty, uniqueness
 from graphscore.metrics.orbits import orbit_counts
 from graphscore.metrics.validity import (
     VALIDITY_CHECKS,

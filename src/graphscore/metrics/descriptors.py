@@ -15,7 +15,7 @@ import numpy as np
 
 from graphscore.errors import GraphDataError
 from graphscore.metrics.disjoint_union import FloatArray, GraphUnion, IntArray
-from graphscore.metrics.orbits import ORBIT_COUNT, union_orbit_counts
+from graphscore.metrics.orbits import union_orbit_counts
 
 if TYPE_CHECKING:  # networkx graphs take type arguments only in its stubs
     Graphs = Iterable[nx.Graph[Any]] | GraphUnion
@@ -125,8 +125,6 @@ def mean_orbit_counts(graphs: Graphs, orbits: IntArray | None = None) -> FloatAr
             f"graph {empty[0]}: it has no nodes, so there is no mean over nodes. Remove empty "
             "graphs first, or use evaluate, which treats them as a single node."
         )
-    if not len(union):
-        return np.zeros((0, ORBIT_COUNT))
     counts = union_orbit_counts(union) if orbits is None else orbits
     return np.add.reduceat(counts, union.first, axis=0) / union.sizes[:, None]
 

@@ -149,8 +149,6 @@ class GraphUnion:
         >>> GraphUnion.concatenate([path, path]).dst.tolist()
         [1, 0, 3, 2]
         """
-        if len(unions) == 1:
-            return unions[0]
         starts = np.cumsum([0] + [union.node_count for union in unions])
         return GraphUnion(
             np.concatenate([union.sizes for union in unions]),

@@ -15,7 +15,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from graphscore.errors import SettingsError
+from graphscore.errors import SettingsError, warn
 from graphscore.metrics.descriptors import (
     CLUSTERING_BINS,
     SPECTRUM_BINS,
@@ -25,13 +25,14 @@ from graphscore.metrics.descriptors import (
     spectrum_histograms,
 )
 from graphscore.metrics.disjoint_union import GraphUnion, IntArray, union_of
+from graphscore.metrics.isomorphism import (
+    MAX_STEPS,
+    IsomorphismClasses,
+    union_isomorphism_classes,
+)
 from graphscore.metrics.kernels import cumulative, gaussian, gaussian_emd, gaussian_tv, normalised
 from graphscore.metrics.mmd import mmd
-from graphscore.metrics.novelty import (
-    novelty_of_classes,
-    union_isomorphism_classes,
-    uniqueness_of_classes,
-)
+from graphscore.metrics.novelty import Shares
 from graphscore.metrics.orbits import union_orbit_counts
 
 ESTIMATOR = "biased squared MMD"
@@ -117,6 +118,10 @@ class EvaluationResult:
         kernel: kernels, bins and widths.
         estimator: estimator of the MMD.
         seconds: wall-clock time of the evaluation.
+        undecided: pairs of graphs of which was not decided whether they are isomorphic. They count
+            as different, so uniqueness and novelty may be too large.
+        uniqueness_low: the least that uniqueness can be; None if all pairs were decided.
+        novelty_low: the same of novelty.
 
     Example:
         >>> result = evaluate([nx.path_graph(3)], [nx.path_graph(3)])
@@ -138,6 +143,9 @@ class EvaluationResult:
     kernel: str
     estimator: str
     seconds: float
+    undecided: int
+    uniqueness_low: float | None
+    novelty_low: float | None
 
     @property
     def average(self) -> float:
@@ -170,6 +178,7 @@ def evaluate(
     drop_isolated: bool | None = None,
     kernel: KernelName = "gaussian-emd",
     descriptors: Sequence[str] | None = None,
+    max_steps: int = MAX_STEPS,
 ) -> EvaluationResult:
     """Measure the MMD of each descriptor between samples and reference graphs.
 
@@ -195,6 +204,8 @@ def evaluate(
         descriptors: names from degree, clustering, orbit, spectrum; by default those of the
             kernel's tables, that is all with `gaussian-tv` and all but spectrum with
             `gaussian-emd`.
+        max_steps: steps after which comparing a graph with others gives up; a warning and the
+            result then have the number of pairs that were not decided.
 
     Raises:
         GraphDataError: a list is empty, or a graph is directed, a multigraph or has self-loops.
@@ -214,14 +225,16 @@ def evaluate(
     sampled = _GraphSet.of(samples, "samples", drop_isolated)
     referred = _GraphSet.of(reference, "reference", drop_isolated)
     known = None if training is None else _GraphSet.of(training, "training", drop_isolated)
-    classes = _isomorphism_classes(sampled, known)
     count = len(sampled.union)
+    shares = Shares.of(_isomorphism_classes(sampled, known, max_steps), count)
+    if shares.undecided:
+        warn(shares.not_decided(max_steps))
     return EvaluationResult(
         distances={name: DESCRIPTORS[name].mmd(sampled, referred, kernel) for name in names},
         sample_count=count,
         reference_count=len(referred.union),
-        uniqueness=uniqueness_of_classes(classes[:count]),
-        novelty=None if known is None else novelty_of_classes(classes, count),
+        uniqueness=shares.unique,
+        novelty=None if known is None else shares.novel,
         training_count=None if known is None else len(known.union),
         drop_isolated=drop_isolated,
         empty_samples=sampled.empty,
@@ -229,6 +242,9 @@ def evaluate(
         kernel=_kernel_in_words(kernel, names),
         estimator=ESTIMATOR,
         seconds=time.perf_counter() - start,
+        undecided=shares.undecided,
+        uniqueness_low=shares.unique_low if shares.undecided else None,
+        novelty_low=shares.novel_low if shares.undecided and known is not None else None,
     )
 
 
@@ -278,7 +294,10 @@ class _GraphSet:
         return cls(union, union_orbit_counts(union), empty)
 
 
-def _isomorphism_classes(samples: _GraphSet, training: _GraphSet | None) -> list[int]:
+def _isomorphism_classes(
+    samples: _GraphSet, training: _GraphSet | None, max_steps: int
+) -> IsomorphismClasses:
     sets = [samples] if training is None else [samples, training]
     union = GraphUnion.concatenate([one.union for one in sets])
-    return union_isomorphism_classes(union, np.concatenate([one.orbits for one in sets]))
+    orbits = np.concatenate([one.orbits for one in sets])
+    return union_isomorphism_classes(union, orbits, max_steps=max_steps)

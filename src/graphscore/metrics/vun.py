@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
-from graphscore.errors import SettingsError
+from graphscore.errors import SettingsError, warn
 from graphscore.metrics.disjoint_union import union_of
-from graphscore.metrics.novelty import (
-    classes_of_unions,
-    novelty_of_classes,
-    uniqueness_of_classes,
-)
+from graphscore.metrics.isomorphism import MAX_STEPS, classes_of_unions
+from graphscore.metrics.novelty import Shares
 from graphscore.metrics.validity import ValidityCheck
 
 if TYPE_CHECKING:
@@ -44,6 +41,8 @@ class VunResult:
         invalid_reasons: why samples are invalid, and the number of samples by reason, most
             frequent first; empty unless the validity function is a `ValidityCheck`.
         seconds: wall-clock time.
+        undecided: pairs of graphs of which was not decided whether they are isomorphic. They count
+            as different, so `unique`, `novel` and `vun` may be too large.
 
     Example:
         >>> from graphscore.metrics import is_tree
@@ -63,6 +62,7 @@ class VunResult:
     validity: str
     invalid_reasons: Mapping[str, int]
     seconds: float
+    undecided: int
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as plain values that JSON can hold.
@@ -82,7 +82,11 @@ class VunResult:
 
 
 def vun(
-    samples: Sequence[nx.Graph[Any]], training: Sequence[nx.Graph[Any]], valid: IsValid
+    samples: Sequence[nx.Graph[Any]],
+    training: Sequence[nx.Graph[Any]],
+    valid: IsValid,
+    *,
+    max_steps: int = MAX_STEPS,
 ) -> VunResult:
     """Return the shares of samples that are valid, unique, novel, and all three.
 
@@ -95,6 +99,7 @@ def vun(
         training: graphs that the model was trained on, at least one.
         valid: function that returns whether a graph is valid. A `ValidityCheck` such as
             `validity_of("planar")` also gives the reasons why graphs are invalid.
+        max_steps: as in `isomorphism_classes`.
 
     Raises:
         GraphDataError: a list is empty, or a graph is directed, a multigraph or has self-loops.
@@ -113,7 +118,11 @@ def vun(
             f"valid is {valid!r}, but a function of a graph is expected. Datasets without a "
             "validity check have no V.U.N.; use uniqueness and novelty."
         )
-    classes = classes_of_unions(union_of(samples, "samples"), union_of(training, "training"))
+    unions = union_of(samples, "samples"), union_of(training, "training")
+    classes = classes_of_unions(*unions, max_steps=max_steps)
+    shares = Shares.of(classes, len(samples))
+    if shares.undecided:
+        warn(f"V.U.N.: {shares.not_decided(max_steps)}")
     reasons: Counter[str] = Counter()
     if isinstance(valid, ValidityCheck):
         found = [valid.invalid_reason(graph) for graph in samples]
@@ -123,16 +132,16 @@ def vun(
     else:
         is_valid = [bool(valid(graph)) for graph in samples]
         name = getattr(valid, "__name__", repr(valid))
-    seen = set(classes[len(samples) :])
+    seen = set(classes.labels[len(samples) :])
     good = 0
-    for label, valid_here in zip(classes, is_valid):
+    for label, valid_here in zip(classes.labels, is_valid):
         good += valid_here and label not in seen
         seen.add(label)
     low, high = wilson_interval(good, len(samples))
     return VunResult(
         valid=sum(is_valid) / len(samples),
-        unique=uniqueness_of_classes(classes[: len(samples)]),
-        novel=novelty_of_classes(classes, len(samples)),
+        unique=shares.unique,
+        novel=shares.novel,
         vun=good / len(samples),
         vun_low=low,
         vun_high=high,
@@ -141,6 +150,7 @@ def vun(
         validity=name,
         invalid_reasons=dict(reasons.most_common()),
         seconds=time.perf_counter() - start,
+        undecided=shares.undecided,
     )
 
 

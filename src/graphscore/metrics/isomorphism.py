@@ -1,0 +1,317 @@
+"""Which graphs of a set are isomorphic."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+import rustworkx
+
+from graphscore.errors import warn
+from graphscore.metrics.canonical import CanonicalClasses, OutOfStepsError
+from graphscore.metrics.disjoint_union import GraphUnion, IntArray
+from graphscore.metrics.orbits import union_orbit_counts
+from graphscore.metrics.refinement import ColouredGraph, Key, Partition
+
+Hashes = npt.NDArray[np.uint64]
+
+MAX_STEPS = 2_000_000
+"""Steps after which comparing a graph with others gives up, by default: a few seconds."""
+
+_REFINEMENTS = 3
+_QUICK_CALLS_PER_NODE = 8
+_QUICK_CALLS = 10_000
+
+_Graph = tuple[Hashes, IntArray]
+"""Colours (n,) and edges (m,2) of a graph whose nodes are ordered by colour."""
+
+_Description = tuple[int, tuple[tuple[int, int], ...]]
+"""Number of isolated nodes; then the classes of the other components and how many there are."""
+
+
+class Group(NamedTuple):
+    """How many classes of a group were not decided, and how many surely differ."""
+
+    undecided: int
+    decided: int
+
+
+@dataclass(frozen=True)
+class IsomorphismClasses:
+    """Which graphs of a list are isomorphic, and which were not compared to the end.
+
+    Attributes:
+        labels: the class of each graph, in order of appearance; graphs of one class are isomorphic.
+        alike: groups of classes of which some may be the same, as class to number of the group.
+            All other classes differ.
+        undecided: the classes that were compared with none of their group to the end; those of a
+            group that are not among them differ.
+
+    Example:
+        >>> union = GraphUnion.of([nx.path_graph(3), nx.star_graph(2), nx.cycle_graph(3)])
+        >>> classes_of_unions(union).labels
+        [0, 0, 1]
+    """
+
+    labels: list[int]
+    alike: dict[int, int]
+    undecided: frozenset[int]
+
+    def undecided_pairs(self, sample_count: int | None = None) -> int:
+        """Return the number of pairs of classes that were not decided.
+
+        Args:
+            sample_count: if given, only pairs with at least one of so many first graphs.
+        """
+        count = len(self.labels) if sample_count is None else sample_count
+        others = set(self.labels[count:]) - set(self.labels[:count])
+        return self._pairs(set(self.labels)) - self._pairs(others)
+
+    def groups(self, labels: Iterable[int]) -> dict[int, Group]:
+        """Return how many of the given distinct classes each group has."""
+        members: defaultdict[int, list[bool]] = defaultdict(list)
+        for label in labels:
+            if label in self.alike:
+                members[self.alike[label]].append(label in self.undecided)
+        return {group: Group(sum(m), len(m) - sum(m)) for group, m in members.items()}
+
+    def _pairs(self, labels: Iterable[int]) -> int:
+        return sum(
+            one.undecided * (one.undecided - 1 + 2 * one.decided) // 2
+            for one in self.groups(labels).values()
+        )
+
+
+def isomorphism_classes(
+    graphs: Sequence[nx.Graph[Any]], *, max_steps: int = MAX_STEPS
+) -> list[int]:
+    """Number the graphs so that two get the same number exactly when they are isomorphic.
+
+    Classes are numbered 0, 1, ... in order of first appearance. Hashes of orbit counts and
+    neighbourhoods only decide which graphs are compared; the comparison itself is exact. A graph
+    whose comparison takes too many steps gets a number of its own, and a warning says so.
+
+    Args:
+        max_steps: steps after which comparing a graph gives up.
+
+    Raises:
+        GraphDataError: a graph is directed, a multigraph or has self-loops.
+
+    Example:
+        >>> two_triangles = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
+        >>> relabelled = nx.cycle_graph([5, 3, 1, 0, 2, 4])
+        >>> isomorphism_classes([nx.cycle_graph(6), two_triangles, relabelled])
+        [0, 1, 0]
+    """
+    classes = classes_of_unions(GraphUnion.of(graphs), max_steps=max_steps)
+    if pairs := classes.undecided_pairs():
+        warn(not_decided(pairs, max_steps))
+    return classes.labels
+
+
+def not_decided(pairs: int, max_steps: int) -> str:
+    """Return what to say about pairs of graphs that were not decided.
+
+    >>> not_decided(1, 2000)
+    '1 pair of graphs not decided within 2,000 steps; counted as different'
+    """
+    graphs = "1 pair" if pairs == 1 else f"{pairs:,} pairs"
+    return f"{graphs} of graphs not decided within {max_steps:,} steps; counted as different"
+
+
+def classes_of_unions(*unions: GraphUnion, max_steps: int = MAX_STEPS) -> IsomorphismClasses:
+    """Number the graphs of all unions, one after the other."""
+    union = GraphUnion.concatenate(unions)
+    return union_isomorphism_classes(union, union_orbit_counts(union), max_steps=max_steps)
+
+
+def union_isomorphism_classes(
+    union: GraphUnion, orbits: IntArray, *, max_steps: int = MAX_STEPS
+) -> IsomorphismClasses:
+    """Number the graphs of a union by isomorphism.
+
+    Args:
+        union: G graphs with V nodes in all.
+        orbits: (V,15) orbit counts of its nodes.
+        max_steps: steps after which comparing a graph gives up.
+    """
+    colours = _refined_colours(union, orbits)
+    buckets = _graph_hashes(union, colours).tolist()
+    edge_lists, colours = _ordered_by_colour(union, colours)
+    palettes = np.split(colours, union.first[1:])
+    graphs = list(zip(palettes, edge_lists))
+    first_of_form: dict[tuple[int, bytes], int] = {}
+    same_as: list[int] = []
+    alike_by_hash: defaultdict[int, list[int]] = defaultdict(list)
+    for index, (bucket, (palette, edges)) in enumerate(zip(buckets, graphs)):
+        same_as.append(first_of_form.setdefault((len(palette), edges.tobytes()), index))
+        if same_as[index] == index:
+            alike_by_hash[bucket].append(index)
+    groups: list[list[int]] = []
+    undecided: set[int] = set()
+    for first, *others in alike_by_hash.values():
+        copies, compared = _Copies(graphs[first]), [first]
+        for index in others:
+            if copies.surely_has(graphs[index]):
+                same_as[index] = first
+            else:
+                compared.append(index)
+        if len(compared) > 1:
+            comparison = _Comparison(max_steps)
+            for index in compared:
+                same_as[index] = comparison.same_as(index, *graphs[index])
+            groups += comparison.groups()
+            undecided |= comparison.undecided
+    number: dict[int, int] = {}
+    labels = [number.setdefault(same_as[first], len(number)) for first in same_as]
+    alike = {number[first]: group for group, firsts in enumerate(groups) for first in firsts}
+    return IsomorphismClasses(labels, alike, frozenset(number[first] for first in undecided))
+
+
+class _Copies:
+    """Finds most copies of a graph quickly, because the search is cut short."""
+
+    def __init__(self, graph: _Graph) -> None:
+        self._first = graph
+        self._native: rustworkx.PyGraph[int | None, None] | None = None
+
+    def surely_has(self, graph: _Graph) -> bool:
+        """Return whether a graph was found to be a copy; False tells nothing."""
+        (palette, edges), (other_palette, other_edges) = self._first, graph
+        nodes = len(palette)
+        if (nodes, len(edges)) != (len(other_palette), len(other_edges)) or nodes > _QUICK_CALLS:
+            return False
+        if self._native is None:
+            self._native = _native(self._first)
+        return rustworkx.is_isomorphic(
+            self._native,
+            _native(graph),
+            node_matcher=operator.eq,
+            id_order=False,
+            call_limit=min(_QUICK_CALLS_PER_NODE * nodes, _QUICK_CALLS),
+        )
+
+
+def _native(graph: _Graph) -> rustworkx.PyGraph[int | None, None]:
+    palette, edges = graph
+    made: rustworkx.PyGraph[int | None, None] = rustworkx.PyGraph(multigraph=False)
+    made.add_nodes_from(palette.tolist())
+    made.extend_from_edge_list(list(map(tuple, edges.tolist())))
+    return made
+
+
+class _Comparison:
+    """Finds out which graphs of equal hash are isomorphic.
+
+    Each graph that is not decided halves the steps of the next ones, so that a thousand hard graphs
+    that look alike take no longer than two.
+    """
+
+    def __init__(self, max_steps: int) -> None:
+        self.undecided: set[int] = set()
+        self._max_steps = max_steps
+        self._classes = CanonicalClasses()
+        self._first: dict[_Description, int] = {}
+        self._kinds: dict[Key, int] = {}
+        self._kind_of: dict[int, int] = {}
+
+    def same_as(self, index: int, palette: Hashes, edges: IntArray) -> int:
+        """Return the number of the first isomorphic graph.
+
+        Args:
+            index: number of the graph.
+            palette: (n,) colours of its nodes.
+            edges: (m,2) edges.
+        """
+        rows: list[list[int]] = [[] for _ in palette]
+        for one, other in edges.tolist():
+            rows[one].append(other)
+            rows[other].append(one)
+        graph = ColouredGraph(rows, palette.tolist())
+        parts = sorted((part for part in graph.components() if len(part) > 1), key=len)
+        self._classes.steps_left = self._max_steps
+        found = Counter(self._component(graph.part(nodes)) for nodes in parts)
+        if min(found, default=0) < 0:
+            self._max_steps //= 2
+            self.undecided.add(index)
+        isolated = len(rows) - sum(map(len, parts))
+        return self._first.setdefault((isolated, tuple(sorted(found.items()))), index)
+
+    def groups(self) -> list[list[int]]:
+        """Return the graphs, first of their class, of which some may be isomorphic."""
+        kinds = {kind for component, kind in self._kind_of.items() if component < 0}
+        groups: defaultdict[Hashable, list[int]] = defaultdict(list)
+        for (isolated, components), first in self._first.items():
+            seen: Counter[tuple[bool, int]] = Counter()
+            for component, times in components:
+                kind = self._kind_of[component]
+                seen[(True, kind) if kind in kinds else (False, component)] += times
+            groups[isolated, tuple(sorted(seen.items()))].append(first)
+        return [group for group in groups.values() if not self.undecided.isdisjoint(group)]
+
+    def _component(self, graph: ColouredGraph) -> int:
+        """Return the class of a connected graph; one of its own, below zero, if not decided."""
+        partition = Partition.of(graph)
+        try:
+            label = self._classes.label(graph, partition)
+        except (OutOfStepsError, RecursionError):
+            label = -1 - len(self._kind_of)
+        self._kind_of[label] = self._kinds.setdefault(partition.key, len(self._kinds))
+        return label
+
+
+def _mixed(values: Hashes) -> Hashes:
+    """Mix the bits of 64-bit words (a bijection), so that sums of different sets rarely agree."""
+    values = (values ^ (values >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+    values = (values ^ (values >> np.uint64(29))) * np.uint64(0xD1B54A32D192ED03)
+    return values ^ (values >> np.uint64(32))
+
+
+def _segment_sums(values: Hashes, lengths: IntArray) -> Hashes:
+    """Sum consecutive segments modulo 2^64; empty segments give 0."""
+    reached = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values, dtype=np.uint64)])
+    stop = np.cumsum(lengths)
+    sums: Hashes = reached[stop] - reached[stop - lengths]
+    return sums
+
+
+def _refined_colours(union: GraphUnion, orbits: IntArray) -> Hashes:
+    """Hash each node by its orbit counts and, repeatedly, the hashes of its neighbours, (V,).
+
+    An isomorphism maps every node to one of the same colour.
+    """
+    salt = _mixed(np.arange(1, orbits.shape[1] + 1, dtype=np.uint64))
+    colours: Hashes = _mixed(orbits.astype(np.uint64) + salt).sum(1, dtype=np.uint64)
+    for _ in range(_REFINEMENTS):
+        around = _segment_sums(_mixed(colours)[union.dst], union.degrees)
+        colours = _mixed(colours * np.uint64(3) + around)
+    return colours
+
+
+def _graph_hashes(union: GraphUnion, colours: Hashes) -> Hashes:
+    """Hash each graph by its size and the multiset of its colours, (G,)."""
+    return _mixed(_segment_sums(_mixed(colours), union.sizes) + union.sizes.astype(np.uint64))
+
+
+def _ordered_by_colour(union: GraphUnion, colours: Hashes) -> tuple[list[IntArray], Hashes]:
+    """Renumber the nodes of each graph by colour; return edges (m,2) per graph, and colours (V,).
+
+    Graphs whose edges agree after renumbering are isomorphic without further search. This finds
+    nearly all copies, because most colours occur once or belong to interchangeable nodes.
+    """
+    order = np.lexsort((colours, union.graph_of_node))
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    ends = np.stack([place[union.src], place[union.dst]], axis=1)
+    ends = ends[ends[:, 0] < ends[:, 1]]
+    ends = ends[np.lexsort((ends[:, 1], ends[:, 0]))]
+    owner = union.graph_of_node[ends[:, 0]]
+    edge_counts = np.bincount(owner, minlength=len(union))
+    local = ends - union.first[owner][:, None]
+    return np.split(local, np.cumsum(edge_counts)[:-1]) if len(union) else [], colours[order]
