@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import os
+import socket
+import stat
+from pathlib import Path
 
+import networkx as nx
 import pytest
 
-from graphscore.atomic import check_folder_target, write_file, write_folder
+from graphscore.artifacts import RunFolder
+from graphscore.atomic import (
+    check_folder_target,
+    check_name,
+    check_place,
+    descriptor_of,
+    write_file,
+    write_folder,
+)
 from graphscore.errors import OutputError
+from graphscore.graphs import write_graphs
+from graphscore.plots import draw_comparison
 
 
 def names(folder):
@@ -122,3 +136,123 @@ def test_a_failed_folder_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(OutputError, match="No space left"):
         write_folder(tmp_path / "out", {"x": b"1", "y": b"2"})
     assert names(tmp_path) == []
+
+
+needs_fifos = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+
+
+@needs_fifos
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_named_pipe_is_written_to_and_stays_one(tmp_path, linked):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    path = pipe
+    if linked:
+        path = tmp_path / "link"
+        path.symlink_to("pipe")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        check_place(path)
+        write_file(path, b"graphs")
+        assert os.read(reader, 100) == b"graphs"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    with pytest.raises(OutputError, match="pipe or socket") as caught:
+        write_folder(path, {"a": b"x"})
+    assert "remove" not in str(caught.value)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="needs devices")
+def test_a_device_is_written_to_and_stays_one(tmp_path):
+    """Also where nothing may be created beside it; what is refused names the reason."""
+    link = tmp_path / "nowhere"
+    link.symlink_to("/dev/null")
+    for path in (Path("/dev/null"), link):
+        check_place(path)
+        write_file(path, b"x")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    assert link.is_symlink()
+    if os.path.exists("/dev/full"):
+        with pytest.raises(OutputError, match="/dev/full: cannot write"):
+            write_file(Path("/dev/full"), b"x")
+        assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd/0"), reason="needs /dev/fd")
+def test_an_open_file_is_written_to_where_it_stands(tmp_path):
+    """As the shell's `>>` wants it: not replaced, and nothing in it overwritten."""
+    with (tmp_path / "file").open("wb") as stream:
+        stream.write(b"before ")
+        stream.flush()
+        path = Path(f"/dev/fd/{stream.fileno()}")
+        assert descriptor_of(path) == stream.fileno()
+        check_place(path)
+        write_file(path, b"after")
+    assert (tmp_path / "file").read_bytes() == b"before after"
+    assert names(tmp_path) == ["file"]
+    assert descriptor_of(tmp_path / "file") is None
+
+
+@needs_fifos
+def test_a_pipe_without_a_reader_is_told_by_its_cause(tmp_path):
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        with pytest.raises(OutputError) as caught:
+            write_file(Path(f"/dev/fd/{writer}"), b"x")
+    finally:
+        os.close(writer)
+    assert isinstance(caught.value.__cause__, BrokenPipeError)
+
+
+@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs sockets with names")
+def test_a_socket_is_refused_and_stays_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # names of sockets are short
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("socket")
+        for refuse in (check_place, lambda path: write_file(path, b"x")):
+            with pytest.raises(OutputError, match="socket"):
+                refuse(Path("socket"))
+    assert stat.S_ISSOCK((tmp_path / "socket").stat().st_mode)
+
+
+def _impossible(folder):
+    circle = folder / "circle"
+    circle.symlink_to(circle)
+    return [folder / "a\0b", folder / "a\ud800b", folder / ("a" * 5000), circle, circle / "x"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows refuses other names")
+def test_names_that_no_file_can_have_are_refused(tmp_path):
+    for path in _impossible(tmp_path):
+        for refuse in (
+            check_name,
+            check_place,
+            check_folder_target,
+            lambda path: write_file(path, b"x"),
+            lambda path: write_folder(path, {"a": b"x"}),
+            lambda path: write_graphs(path, [nx.path_graph(2)], format="graph6"),
+            lambda path: RunFolder(path).check_new(),
+        ):
+            with pytest.raises(OutputError):
+                refuse(path)
+        with pytest.raises(OutputError):
+            draw_comparison({"x": [nx.path_graph(2)]}, path / "x.png")
+    assert names(tmp_path) == ["circle"]
+
+
+def test_names_of_many_bytes_can_be_written(tmp_path):
+    """The temporary name is short enough where characters take four bytes each."""
+    path = tmp_path / ("🙂" * 62)
+    write_file(path, b"x")
+    assert path.read_bytes() == b"x"
+
+
+def test_a_link_is_as_writable_as_the_place_it_points_to(tmp_path):
+    """A link through a file points nowhere, whatever folder the link itself is in."""
+    (tmp_path / "file").write_text("x")
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "file" / "below")
+    with pytest.raises(OutputError, match="is a file and not a folder"):
+        check_place(link)

@@ -1,4 +1,7 @@
-"""Writing that succeeds as a whole or leaves everything as it was."""
+"""Writing that succeeds as a whole or leaves everything as it was.
+
+What is not a regular file, such as a pipe or a device, is written to and never replaced.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,27 @@ import contextlib
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
 from graphscore.errors import OutputError
 
+_MOST_LINKS = 40
+"""Symbolic links behind each other, as in Linux."""
+
 
 def write_file(path: Path, data: bytes) -> None:
     """Replace `path` by a file holding `data`, creating parent folders.
 
+    Pipes, devices and open files (`/dev/stdout`, `/dev/fd/3`) are written to as they are.
+
     Raises:
         OutputError: the file cannot be written; an older file is then still intact.
     """
+    if _is_stream(path):
+        _pour(path, data)
+        return
     try:
         # Through a symbolic link, the file it points to is replaced and not the link.
         target = Path(os.path.realpath(path))
@@ -40,8 +52,8 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     Raises:
         OutputError: the folder exists and is not empty, or cannot be written.
     """
+    check_folder_target(path)
     try:
-        check_folder_target(path)
         target = Path(os.path.realpath(path))
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = _beside(target)
@@ -59,42 +71,141 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
         raise _refusal(path, error) from error
 
 
+def check_name(path: Path) -> None:
+    """Refuse what cannot be the name of a file or folder: too long, or a circle of links.
+
+    Raises:
+        OutputError: there can be no such file, or nobody may look whether there is one.
+    """
+    _status(path)
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and its parents where they are missing, so that a power cut keeps them."""
+    folder = Path(os.path.realpath(path))
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    for place in reversed(missing):
+        place.mkdir(exist_ok=True)
+        _sync_folder(place.parent)
+
+
 def check_folder_target(path: Path) -> None:
     """Refuse a target whose present content a new folder would replace.
 
     Raises:
         OutputError: `path` is a file, or a folder that is not empty.
     """
-    if path.is_dir():
-        if any(path.iterdir()):
-            raise OutputError(
-                f"{path}: the folder exists and is not empty, and nothing in it is overwritten. "
-                "Give a new folder, or remove this one first."
-            )
-    elif path.exists():
+    status = _status(path)
+    if status is None:
+        return
+    if not stat.S_ISDIR(status.st_mode):
+        what, advice = "device, pipe or socket", ""
+        if stat.S_ISREG(status.st_mode):
+            what, advice = "file", ", or remove the file first"
         raise OutputError(
-            f"{path}: a file of that name exists, but a folder is to be written. "
-            "Give another name, or remove the file first."
+            f"{path}: a {what} of that name exists, but a folder is to be written. "
+            f"Give another name{advice}."
+        )
+    try:
+        filled = any(path.iterdir())
+    except OSError as error:
+        raise _refusal(path, error) from error
+    if filled:
+        raise OutputError(
+            f"{path}: the folder exists and is not empty, and nothing in it is overwritten. "
+            "Give a new folder, or remove this one first."
         )
 
 
 def check_place(path: Path) -> None:
-    """Refuse a target whose folder is not there and cannot be made, before long work.
+    """Refuse a target that cannot be written where it is, before long work.
 
     Raises:
         OutputError: something else is in the way, or nothing may be written there.
     """
-    place = next(folder for folder in path.absolute().parents if folder.exists())
+    if _is_stream(path):
+        if descriptor_of(path) is None and not os.access(path, os.W_OK):
+            raise OutputError(f"{path}: may not be written to. Give another name.")
+        return
+    try:
+        parents = Path(os.path.realpath(path)).parents
+    except OSError as error:  # the current folder is gone
+        raise _refusal(path, error) from error
+    place = next(folder for folder in parents if os.path.exists(folder))
     if not place.is_dir():
         raise OutputError(f"{path}: {place} is a file and not a folder. Give another name.")
     if not os.access(place, os.W_OK):
         raise OutputError(f"{path}: nothing may be written into {place}. Give another folder.")
 
 
+def descriptor_of(path: Path) -> int | None:
+    """Return the descriptor that a path stands for, such as 1 for /dev/stdout; None for others."""
+    folders = {os.path.realpath(folder) for folder in ("/dev/fd", "/proc/self/fd")}
+    place = str(path)
+    for _ in range(_MOST_LINKS):
+        folder, name = os.path.split(place)
+        folder = os.path.realpath(folder)
+        if folder in folders and name.isascii() and name.isdecimal():
+            return int(name)
+        place = os.path.join(folder, name)
+        if not os.path.islink(place):
+            return None
+        place = os.path.join(folder, os.readlink(place))
+    return None
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """What is at `path`, through links; None where nothing is."""
+    try:
+        return os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except ValueError as error:
+        raise OutputError(
+            f"{str(path)!r}: no file can have this name ({error}). Give another name."
+        ) from error
+    except OSError as error:
+        raise _refusal(path, error) from error
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether `path` is a pipe, a device or an open file, which is written to and not replaced."""
+    status = _status(path)
+    if status is None or stat.S_ISDIR(status.st_mode):
+        return False
+    if descriptor_of(path) is not None:
+        return True
+    if stat.S_ISSOCK(status.st_mode) or stat.S_ISBLK(status.st_mode):
+        raise OutputError(f"{path}: is a socket or a disk and not a file. Give another name.")
+    return not stat.S_ISREG(status.st_mode)
+
+
+def _pour(path: Path, data: bytes) -> None:
+    """Write to something that exists, without creating, emptying or replacing it."""
+    try:
+        number = descriptor_of(path)
+        # An open file is not opened again: that would write over its beginning.
+        descriptor = _open_for_writing(path) if number is None else os.dup(number)
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot write ({error.strerror or error}).") from error
+
+
+def _open_for_writing(path: Path) -> int:
+    flags = (getattr(os, name, 0) for name in ("O_WRONLY", "O_NOCTTY", "O_BINARY"))
+    return os.open(path, sum(flags))
+
+
 def _beside(target: Path) -> Path:
     # In the same folder, because a rename is atomic only within one file system. The mode of the
-    # new file follows the user's umask, which tempfile would override.
-    return target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
+    # new file follows the user's umask, which tempfile would override. A character of the name
+    # takes up to four bytes of the 255 that a name may have.
+    return target.with_name(f".{target.name[:50]}.{secrets.token_hex(6)}.tmp")
 
 
 def _write_through(path: Path, data: bytes) -> None:

@@ -6,6 +6,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TextIO, cast
+
+from graphscore.streams import Unfailing, say
 
 Update = Callable[[int, str], None]
 """update(done, note): how far the work is, and a short text to show beside it."""
@@ -22,7 +25,7 @@ def progress(description: str, total: int, *, enabled: bool = True) -> Iterator[
     """
     if not enabled:
         yield lambda done, note: None
-    elif sys.stderr.isatty():
+    elif Unfailing(sys.stderr).isatty():
         with _bar(description, total) as update:
             yield update
     else:
@@ -50,7 +53,7 @@ def _bar(description: str, total: int) -> Iterator[Update]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}"),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with Progress(*columns, console=Console(file=cast(TextIO, Unfailing(sys.stderr)))) as bar:
         task = bar.add_task(description, total=total, note="")
         yield lambda done, note: bar.update(task, completed=done, note=note)
 
@@ -70,6 +73,6 @@ def _lines(description: str, total: int) -> Update:
         shown = now
         left = (now - started) / max(1, done - first) * (total - done)
         time_left = f", about {left:.0f} s left" if done < total else f", {now - started:.0f} s"
-        print(f"{description} {done}/{total}{time_left}  {note}", file=sys.stderr, flush=True)
+        say(f"{description} {done}/{total}{time_left}  {note}")
 
     return update

@@ -7,11 +7,15 @@ from typing import get_args, get_type_hints
 
 from graphscore.cli import data
 from graphscore.cli.evaluate import evaluate
+from graphscore.graphs import limits
 from graphscore.graphs.files import FORMAT_NAMES
 from graphscore.metrics import VALIDITY_CHECKS, KernelName
 
 
 def test_help_names_every_format_kernel_and_validity_check():
     assert tuple(data.FORMATS.split(", ")) == FORMAT_NAMES
+    shown = data.MAX_TOTAL_NODES, data.MAX_TOTAL_EDGES, data.MAX_BYTES, data.MAX_READ_SECONDS
+    known = limits.MAX_TOTAL_NODES, limits.MAX_TOTAL_EDGES, limits.MAX_BYTES, limits.MAX_SECONDS
+    assert shown == known
     assert get_args(get_type_hints(evaluate)["kernel"]) == get_args(KernelName)
     assert all(name in inspect.getdoc(evaluate) for name in VALIDITY_CHECKS)

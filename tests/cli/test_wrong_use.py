@@ -298,6 +298,11 @@ def _newer(path):
 )
 def test_damaged_checkpoints(place, refused, arguments, damage, pattern, words):
     """Damage is noticed before anything is computed from it; the damaged file is named."""
+    for older in [
+        *(place / "run").glob("checkpoint-*.json"),
+        *(place / "run").glob("*-00000000-*"),
+    ]:
+        older.unlink(missing_ok=True)
     (path,) = (place / "run").glob(pattern)
     damage(path)
     refused(arguments, path.name, *words)
@@ -339,7 +344,7 @@ def test_protein_without_its_files_and_without_network(place, refused, tmp_path,
     empty = tmp_path / "empty"
     empty.mkdir()
     monkeypatch.setenv("GRAPHSCORE_DATA", str(empty))
-    monkeypatch.setattr(urllib.request, "urlopen", offline)
+    monkeypatch.setattr(urllib.request.OpenerDirector, "open", offline)
     words = ("PROTEINS_full_A.txt", "no network", "https://", "GRAPHSCORE_DATA")
     refused(["train", "protein", "--out", "new"], str(empty), *words)
     refused(["datasets", "export", "protein", "--out", "x.g6"], str(empty), *words)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING
 
 from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, load
 from graphscore.cli.option_types import Flag, Number
 from graphscore.cli.tables import print_json, print_table
+from graphscore.streams import say
 
 if TYPE_CHECKING:
     from graphscore.estimate import Estimate, Seconds
@@ -52,7 +52,7 @@ def bench(
         model=model,
         number=number,
         device=device,
-        log=lambda message: print(message, file=sys.stderr, flush=True),
+        log=say,
     )
     if json:
         print_json(asdict(made))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json as json_module
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from graphscore.cli.option_types import Flag, Number, Out, WholeNumber
-from graphscore.cli.tables import print_evaluations, print_json
+from graphscore.cli.tables import print_evaluations, print_json, print_text
+from graphscore.streams import say
 
 if TYPE_CHECKING:
     from graphscore.datasets import Dataset
@@ -70,13 +70,10 @@ def demo(
             data.train, run=out, resume=has_checkpoint(out), source=DATASET, should_stop=stop
         )
         if stop():
-            print(
-                f"stopped at step {generator.step}; the same command continues from there",
-                file=sys.stderr,
-            )
-            return 130
+            say(f"stopped at step {generator.step}; the same command continues from there")
+            return stop.exit_code
     _sample_and_evaluate(generator, data, number, out, json=json)
-    return 0
+    return stop.exit_code
 
 
 def _sample_and_evaluate(
@@ -129,4 +126,4 @@ def _sample_and_evaluate(
         "and the training set's own is the floor"
     )
     print_evaluations(title, results)
-    print(f"samples, metrics and a picture are in {out}")
+    print_text(f"samples, metrics and a picture are in {out}")

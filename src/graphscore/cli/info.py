@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from graphscore.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
     from graphscore.artifacts import ModelCard, ModelPlace
+    from graphscore.artifacts.document import ModelDocument
 
 
 def info(run: str | None = None, *, json: Flag = False) -> int:
@@ -39,7 +41,7 @@ def info(run: str | None = None, *, json: Flag = False) -> int:
         own = card.weights.get("sha256") == document.tensors.sha256
         card = card if own else None
     if card is None:
-        report(place.folder, json=json)
+        report(place.folder, json=json, document=document)
     else:
         _show_card(card, place, json=json)
     return 0
@@ -76,15 +78,25 @@ def _show_card(card: ModelCard, place: ModelPlace, *, json: bool) -> None:
         print_table(title, names, numbers)
 
 
-def report(run: Path, *, json: bool, more: Mapping[str, Any] | None = None) -> None:
-    """Show what a run folder holds, as JSON with what is given besides."""
+def report(
+    run: Path,
+    *,
+    json: bool,
+    more: Mapping[str, Any] | None = None,
+    document: ModelDocument | None = None,
+) -> None:
+    """Show what a run folder holds, as JSON with what is given besides.
+
+    Args:
+        document: of its checkpoint, where that was read already.
+    """
     from graphscore.artifacts import RunFolder, model_of, read_checkpoint
     from graphscore.settings import in_one_line
 
-    document, _ = read_checkpoint(run)
+    document = document or read_checkpoint(run)[0]
     model = model_of(document, run)
     records = RunFolder(run).records()
-    last = records[-1] if records else None
+    last = next((r for r in reversed(records) if {"loss", "summed", "per_pair"} <= r.keys()), None)
     low, high = min(document.sizes), max(document.sizes)
     settings, graphs = model.settings.model_dump(mode="json"), document.training_graphs
     steps, communities = model.settings.steps, model.communities
@@ -104,7 +116,7 @@ def report(run: Path, *, json: bool, more: Mapping[str, Any] | None = None) -> N
         "seconds": document.seconds,
         "made_with": document.made_with.model_dump(),
         "settings": settings,
-        "files": sorted(path.name for path in run.iterdir() if not path.name.startswith(".")),
+        "files": _files(run),
     }
     if json:
         print_json({**record, **(more or {})})
@@ -123,6 +135,18 @@ def report(run: Path, *, json: bool, more: Mapping[str, Any] | None = None) -> N
         ["seed", str(settings["seed"])],
     ]
     print_table(str(run), ["", ""], rows, text=2)
+
+
+def _files(run: Path) -> list[str]:
+    """The names of the files in a folder, without hidden ones."""
+    from graphscore.errors import CheckpointError
+
+    try:
+        return sorted(name for name in os.listdir(run) if not name.startswith("."))
+    except OSError as error:
+        raise CheckpointError(
+            f"{run}: cannot be listed ({error.strerror}). Change its permissions."
+        ) from None
 
 
 def _loss_row(last: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:

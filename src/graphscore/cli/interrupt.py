@@ -1,51 +1,113 @@
-"""Ctrl-C and SIGTERM stop training after the current step."""
+"""Signals: they stop training after the current step, and end everything else at once."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
+STOP_SIGNALS = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
+"""Ctrl-C, `kill`, a lost connection, and what batch systems send; Windows lacks the last three."""
 SAME_REQUEST_SECONDS = 1.0
 """Signals within this time are one request: the terminal and `make` may both send one."""
 
 
-class StopRequest:
+class StopSignal(KeyboardInterrupt):
+    """A signal that ends the program; whatever cleans up after Ctrl-C cleans up after it too."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.exit_code = 128 + number
+
+
+class _Received:
+    """Remembers the first signal and when the last request came."""
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self._last = 0.0
+
+    @property
+    def exit_code(self) -> int:
+        """128 + the number of the first signal; 0 without any."""
+        return 0 if self.number is None else 128 + self.number
+
+    def note(self, number: int) -> bool:
+        """Note a signal; return whether it is a request of its own."""
+        now = time.monotonic()
+        if self.number is not None and now - self._last < SAME_REQUEST_SECONDS:
+            return False
+        self.number, self._last = self.number or number, now
+        return True
+
+
+class _EndOfProgram(_Received):
+    """Ends what runs in the main thread, wherever it is."""
+
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.note(number):
+            raise StopSignal(self.number or number)
+
+
+class StopRequest(_Received):
     """Called, it returns whether to stop: after a signal, or when the time limit is reached."""
 
     def __init__(self, max_seconds: float | None) -> None:
-        self.signalled = False
-        self._first_signal = 0.0
+        super().__init__()
         self._deadline = None if max_seconds is None else time.monotonic() + max_seconds
 
     def __call__(self) -> bool:
         timed_out = self._deadline is not None and time.monotonic() >= self._deadline
-        return self.signalled or timed_out
+        return self.number is not None or timed_out
 
     def on_signal(self, number: int, frame: FrameType | None) -> None:
-        now = time.monotonic()
-        if self.signalled and now - self._first_signal < SAME_REQUEST_SECONDS:
+        first = self.number is None
+        # Only Ctrl-C is impatient: other signals may come again and again, and the checkpoint must
+        # still be written.
+        if not first and number != signal.SIGINT:
             return
-        if self.signalled:
-            raise KeyboardInterrupt
-        self.signalled, self._first_signal = True, now
+        if not self.note(number):
+            return
+        if not first:
+            raise StopSignal(self.number or number)
         # Not print: a signal may arrive during one, and streams are not reentrant.
-        os.write(2, b"stopping after this step; Ctrl-C again to stop at once\n")
+        with contextlib.suppress(OSError):
+            os.write(2, b"stopping after this step; Ctrl-C again to stop at once\n")
 
 
 @contextmanager
 def stop_requested(max_seconds: float | None = None) -> Iterator[StopRequest]:
-    """Handle Ctrl-C and SIGTERM: the first requests a stop, the second ends the program."""
+    """Take signals as requests: the first asks to stop, a later Ctrl-C ends the program."""
     request = StopRequest(max_seconds)
-    previous = {
-        number: signal.signal(number, request.on_signal)
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
+    with _handled(request.on_signal):
         yield request
+
+
+@contextmanager
+def signals_end_the_program() -> Iterator[None]:
+    """Raise `StopSignal` where a signal arrives, so that half-written files are removed."""
+    with _handled(_EndOfProgram().on_signal):
+        yield
+
+
+@contextmanager
+def _handled(on_signal: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Handle the signals that are not ignored, as they are under `nohup` and in the background."""
+    if threading.current_thread() is not threading.main_thread():  # only there can they be handled
+        yield
+        return
+    previous = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+    handled = [n for n, handler in previous.items() if handler not in (signal.SIG_IGN, None)]
+    try:
+        for number in handled:
+            signal.signal(number, on_signal)
+        yield
     finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+        for number in handled:
+            signal.signal(number, previous[number])

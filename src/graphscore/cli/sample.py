@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from graphscore.cli.data import FormatName
 from graphscore.cli.option_types import Flag, Number, WholeNumber
 from graphscore.cli.sampler_options import SamplerOptions
-from graphscore.cli.tables import print_json
+from graphscore.cli.standard_streams import apart_from
+from graphscore.cli.tables import print_json, print_text
+
+if TYPE_CHECKING:
+    from graphscore.artifacts import ModelPlace
 
 _UNCHANGED = SamplerOptions()
 
@@ -70,8 +75,7 @@ def sample(
 
     partition = _checked_communities(number, nodes, communities)
     place = find_model(run)
-    beside = place.folder / "samples.g6"
-    target = out or (Path(f"{place.pretrained}-samples.g6") if place.pretrained else beside)
+    target = out or _default_target(place)
     _check_targets(target, number, format, picture)
     generator = GraphGenerator.load(place.folder, device=device, accelerate=accelerate)
     changes = sampler.changes(generator.sampler_settings())
@@ -90,24 +94,37 @@ def sample(
     write_graphs(target, graphs, format=format)
     if picture is not None:
         draw_comparison({"samples": graphs[:16]}, picture)
-    if not json:
-        print(f"{number} graphs written to {target} in {seconds:.1f} s (seed {chosen})")
-        return 0
     guide = getattr(generator.settings, "guide", None)
-    print_json(
-        {
-            "model": place.pretrained or run,
-            "samples": str(target),
-            "graphs": number,
-            "seed": chosen,
-            "seconds": seconds,
-            "device": str(generator.device),
-            "sampling": None if sampling is None else sampling.model_dump(),
-            "guidance": guide.weight if guide and guidance is None else guidance,
-            "communities": partition,
-        }
-    )
+    record = {
+        "model": place.pretrained or run,
+        "samples": str(target),
+        "graphs": number,
+        "seed": chosen,
+        "seconds": seconds,
+        "device": str(generator.device),
+        "sampling": None if sampling is None else sampling.model_dump(),
+        "guidance": guide.weight if guide and guidance is None else guidance,
+        "communities": partition,
+    }
+    with apart_from(target):
+        if json:
+            print_json(record)
+        else:
+            print_text(f"{number} graphs written to {target} in {seconds:.1f} s (seed {chosen})")
     return 0
+
+
+def _default_target(place: ModelPlace) -> Path:
+    """Return where samples of a model go that nobody named a file for."""
+    from graphscore.errors import OutputError
+
+    if place.pretrained:
+        target = Path(f"{place.pretrained}-samples.g6")
+    else:
+        target = place.folder / "samples.g6"
+    if target.is_symlink():  # in the folder of a stranger it may lead anywhere
+        raise OutputError(f"{target}: is a link. Name the file to write with -o.")
+    return target
 
 
 def _check_targets(target: Path, number: int, format: str | None, picture: Path | None) -> None:
@@ -138,8 +155,7 @@ def _checked_communities(
     if nodes is not None:
         raise SettingsError("--communities say how many nodes there are; leave out --nodes.")
     sizes = communities.split(",")
-    # More digits than any number of nodes has are not even read.
-    if not all(s.strip().isdecimal() and len(s) < 20 and int(s) for s in sizes):
+    if not all(re.fullmatch(r" *[0-9]{1,9} *", s) and int(s) for s in sizes):
         raise SettingsError(
             f"--communities {communities!r}: give numbers of nodes of at least 1 with commas "
             "between them, such as 20,25,31."

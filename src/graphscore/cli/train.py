@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, load
 from graphscore.cli.info import report
 from graphscore.cli.option_types import Flag, Out, WholeNumber
+from graphscore.streams import say
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphscore.config import RunSettings
     from graphscore.settings import Settings
 
 
@@ -29,6 +32,7 @@ def train(
     device: str = "auto",
     accelerate: Literal["auto", "off"] = "auto",
     max_seconds: float | None = None,
+    keep: WholeNumber = 2,
     validation: str | None = None,
     tensorboard: Flag = False,
     json: Flag = False,
@@ -67,6 +71,8 @@ def train(
         auto: the fastest path that works on the device; off: plain PyTorch.
     max_seconds
         Stop after this time with a checkpoint to resume from.
+    keep
+        Checkpoints to keep; older ones are used when the newest is damaged.
     validation
         Dataset name (its validation part is used), file or folder of graphs. When training is done,
         the sampler's settings are chosen by the distance to them and kept with the model.
@@ -92,31 +98,36 @@ def train(
     if validation is not None:
         held_out = load(validation, reading, split="val", max_nodes=MAX_NODES)
     generator = GraphGenerator.from_settings(settings, device=device, accelerate=accelerate)
-    for option, used, section in (
-        ("--validation", held_out is not None, "sampling"),
-        ("--tensorboard", tensorboard, "training"),
-    ):
-        if used and not hasattr(generator.settings, section):
-            raise SettingsError(
-                f"{option} has no meaning for the model {generator.settings.model!r}, which has "
-                f"no settings for {section}. Leave it out."
-            )
+    needed = {"--validation": (validation, "sampling"), "--tensorboard": (tensorboard, "training")}
+    _check_sections(generator.settings, needed)
     on_record = tensorboard_writer(out / "tensorboard") if tensorboard else None
     with stop_requested(max_seconds) as stop:
         generator.fit(
-            graphs, run=out, resume=resume, source=data, on_record=on_record, should_stop=stop
+            graphs,
+            run=out,
+            resume=resume,
+            source=data,
+            keep=keep,
+            on_record=on_record,
+            should_stop=stop,
         )
-    finished = generator.step >= generator.settings.steps
-    if finished and held_out is not None:
-        generator.select_sampling(held_out, run=out)
+        finished = generator.step >= generator.settings.steps
+        if stop.exit_code or not finished or held_out is None:
+            _report(data, out, finished=finished and held_out is None, json=json)
+            return stop.exit_code
+    generator.select_sampling(held_out, run=out)
+    _report(data, out, finished=True, json=json)
+    return stop.exit_code
+
+
+def _report(data: str, out: Path, *, finished: bool, json: bool) -> None:
+    """Show the run, and how to continue one that is not finished."""
     report(out, json=json)
     if not finished:
-        print(
+        say(
             f"stopped early; continue with: graphscore train {data} --out {out} --resume"
-            " and the same options for reading graphs",
-            file=sys.stderr,
+            " and the same options for reading graphs"
         )
-    return 130 if stop.signalled else 0
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
@@ -151,6 +162,18 @@ def _settings(
             "Continue with the same one, or start a new run."
         )
     return merge({**merge(given, from_file), "model": name}, overrides)
+
+
+def _check_sections(settings: RunSettings, needed: Mapping[str, tuple[object, str]]) -> None:
+    """Refuse options that are given and need a section of settings that the model does not have."""
+    from graphscore.errors import SettingsError
+
+    for option, (given, section) in needed.items():
+        if given and not hasattr(settings, section):
+            raise SettingsError(
+                f"{option} has no meaning for the model {settings.model!r}, which has no settings "
+                f"for {section}. Leave it out."
+            )
 
 
 def _check_options(name: str, settings: type[Settings], overrides: dict[str, Any]) -> None:
