@@ -53,7 +53,9 @@ def main(tokens: list[str] | None = None) -> None:
         row = value_at(record, given.at)
         if given.at is None and isinstance(row, dict):
             row = row.get("result", row)  # of a part of an experiment
-        made = next((part["provenance"] for part in (row, record) if "provenance" in part), {})
+        made: dict[str, Any] = next(
+            (part["provenance"] for part in (row, record) if "provenance" in part), {}
+        )
         folder = export_model(
             given.run,
             given.name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -116,3 +117,39 @@ def test_another_model_is_a_change():
     assert changed_settings(resolve(), resolve(model="erdos-renyi"))
     assert changed_settings(resolve(model="erdos-renyi"), resolve())
     assert changed_settings(resolve(model="edp-gnn"), resolve(model="gin"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a = " + "[" * 30_000 + "]" * 30_000, "nested deeper than the 10 levels"),
+        ("a = " + "[" * 50 + "]" * 50, "nested deeper than the 10 levels"),
+        (".".join("a" * 30_000) + " = 1", "nested deeper than the 10 levels"),
+        ("a = 1\n" + "#" * 2**16, "larger than the 65536 bytes"),
+        ("a = " + "9" * 5000, "not valid TOML"),
+    ],
+    ids=["lists", "some lists", "tables", "large", "number"],
+)
+def test_files_that_are_no_settings_are_refused_before_they_cost_anything(tmp_path, text, words):
+    path = tmp_path / "settings.toml"
+    path.write_text(text)
+    with pytest.raises(SettingsError, match=words) as caught:
+        read_config(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_settings_come_from_regular_files(tmp_path):
+    """A pipe would block, a device may never end, and some names no file can have."""
+    os.mkfifo(tmp_path / "pipe")
+    names = ("pipe", "", "absent", "a\0b", "a\ud800b", "a" * 5000)
+    for path in (tmp_path / name for name in names):
+        with pytest.raises(SettingsError, match="Give the path of a TOML file"):
+            read_config(path)
+
+
+def test_a_number_that_cannot_be_quoted_is_refused(tmp_path):
+    """Python reads hexadecimal numbers of any length, but writes none of thousands of digits."""
+    (tmp_path / "x.toml").write_text("[training]\nsteps = 0x" + "f" * 6000 + "\n")
+    with pytest.raises(SettingsError, match=r"training.steps.*thousands of digits"):
+        resolve_settings(read_config(tmp_path / "x.toml"), nodes=9, on_cpu=True)

@@ -14,7 +14,16 @@ from typing import Any
 from pydantic import Field
 
 from graphscore.errors import SettingsError
-from graphscore.settings import Settings
+from graphscore.regular import open_regular
+from graphscore.settings import LARGEST_SEED, Settings
+
+MAX_BYTES = 2**16
+MAX_DEPTH = 10
+"""Of a TOML file of settings; real ones have some hundred bytes and two levels."""
+
+
+_MOST_DOTS = 1000
+"""In one line; a list of numbers may have some hundred."""
 
 
 class RunSettings(Settings):
@@ -23,9 +32,9 @@ class RunSettings(Settings):
     A model adds the sections that mean something to it.
     """
 
-    model: str
+    model: str = Field(max_length=100)
     """Name of the model in the registry, `models.MODELS`."""
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
     """Fixes everything random."""
 
     @property
@@ -38,17 +47,50 @@ def read_config(path: Path) -> dict[str, Any]:
     """Read a TOML file of settings as nested dictionaries.
 
     Raises:
-        SettingsError: the file cannot be read or is not TOML.
+        SettingsError: the file cannot be read, is not TOML, or is larger or nested deeper than any
+            settings are.
     """
+    advice = "Give the path of a TOML file with sections such as [training]."
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with open_regular(path) as stream:
+            data = stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise SettingsError(
-            f"{path}: cannot read the settings ({error.strerror}). "
-            "Give the path of a TOML file with sections such as [training]."
+            f"{path}: cannot read the settings ({error.strerror}). {advice}"
         ) from None
     except ValueError as error:
+        raise SettingsError(
+            f"{str(path)!r}: no file can have this name ({error}). {advice}"
+        ) from None
+    if len(data) > MAX_BYTES:
+        raise SettingsError(f"{path}: larger than the {MAX_BYTES} bytes that settings may have.")
+    try:
+        text = data.decode("utf-8")
+        # Memory and time of tomllib grow with the square of the parts of a key, `a.b.c`.
+        dotted = max((line.count(".") for line in text.splitlines()), default=0) > _MOST_DOTS
+        values = None if dotted else tomllib.loads(text)
+    except ValueError as error:
         raise SettingsError(f"{path}: not valid TOML: {error}") from None
+    except RecursionError:
+        values = None
+    if values is None or _deeper_than(MAX_DEPTH, values):
+        raise SettingsError(
+            f"{path}: nested deeper than the {MAX_DEPTH} levels that settings may have. {advice}"
+        )
+    return values
+
+
+def _deeper_than(levels: int, values: Mapping[str, Any]) -> bool:
+    """Whether tables and lists contain each other more than `levels` times."""
+    layer: list[Any] = [values]
+    for _ in range(levels):
+        layer = [
+            inner
+            for outer in layer
+            for inner in (outer.values() if isinstance(outer, Mapping) else outer)
+            if isinstance(inner, Mapping | list)
+        ]
+    return bool(layer)
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

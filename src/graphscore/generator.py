@@ -12,7 +12,7 @@ import networkx as nx
 from torch import nn
 
 from graphscore.acceleration import Accelerate, choose_trainer, resolve_accelerate
-from graphscore.artifacts import Artifact, RunFolder, describe_graphs, pretrained_folder
+from graphscore.artifacts import KEEP, Artifact, RunFolder, describe_graphs, pretrained_folder
 from graphscore.artifacts.run import TrainingRun, open_run
 from graphscore.config import RunSettings
 from graphscore.device import resolve_device
@@ -103,6 +103,7 @@ class GraphGenerator:
         resume: bool = False,
         source: str = "graphs",
         checkpoint_seconds: float = 30.0,
+        keep: int = KEEP,
         on_record: Callable[[TrainingRecord], None] | None = None,
         should_stop: Callable[[], bool] = lambda: False,
         stop_at: int | None = None,
@@ -110,50 +111,50 @@ class GraphGenerator:
         """Train on graphs.
 
         Args:
-            graphs: networkx graphs, adjacency matrices, PyTorch Geometric data or a GraphBatch;
-                simple and undirected.
+            graphs: simple undirected ones: networkx, adjacency matrices, PyG data or a GraphBatch.
             run: folder for settings, log and checkpoints; without it nothing is written.
             resume: continue the run in that folder. The same graphs and settings are needed, but
                 `training.steps` may be larger.
             source: name of the graphs in messages and in the checkpoint.
             checkpoint_seconds: time between checkpoints.
+            keep: how many checkpoints stay in that folder.
             on_record: called with each training record.
             should_stop: called between steps; training then ends early with a checkpoint.
             stop_at: end early at this step, on the schedule of the whole training.
 
         Raises:
             GraphDataError: a graph cannot be represented.
-            OutputError, CheckpointError: the run folder is taken, missing or damaged.
+            OutputError, CheckpointError: the run folder is taken, in use, missing or damaged.
             TrainingError: the loss is not finite; the last checkpoint is kept.
         """
         clean = prepare_graphs(graphs, source=source)
         data = GraphBatch.from_networkx(clean)
         settings = resolve_settings(self._given, nodes=data.max_nodes, on_cpu=self._on_cpu)
         described = describe_graphs(data, source)
-        folder, stored = open_run(run, resume, settings, described)
-        model, data = MODELS[settings.model].model.from_graphs(
-            settings, clean, data, show_progress=self.show_progress
-        )
-        trainer = None
-        if isinstance(settings, TrainedSettings) and model.network and model.objective:
-            trainer = choose_trainer(
-                model.network,
-                data,
-                model.objective,
-                settings.training,
-                seed=settings.seed,
-                device=self.device,
-                accelerate=self.accelerate,
+        with open_run(run, resume, settings, described, keep=keep) as (folder, stored):
+            model, data = MODELS[settings.model].model.from_graphs(
+                settings, clean, data, show_progress=self.show_progress
             )
-        untrained = Artifact(model, described, graphs=list(clean))
-        self._artifact = TrainingRun(untrained, trainer, folder, self.device).train(
-            stored,
-            checkpoint_seconds=checkpoint_seconds,
-            on_record=on_record,
-            should_stop=should_stop,
-            stop_at=stop_at,
-            show_progress=self.show_progress,
-        )
+            trainer = None
+            if isinstance(settings, TrainedSettings) and model.network and model.objective:
+                trainer = choose_trainer(
+                    model.network,
+                    data,
+                    model.objective,
+                    settings.training,
+                    seed=settings.seed,
+                    device=self.device,
+                    accelerate=self.accelerate,
+                )
+            untrained = Artifact(model, described, graphs=list(clean))
+            self._artifact = TrainingRun(untrained, trainer, folder, self.device).train(
+                stored,
+                checkpoint_seconds=checkpoint_seconds,
+                on_record=on_record,
+                should_stop=should_stop,
+                stop_at=stop_at,
+                show_progress=self.show_progress,
+            )
         return self
 
     def _trained(self) -> Artifact:
@@ -206,10 +207,9 @@ class GraphGenerator:
         Args:
             number: how many.
             sizes: number of nodes of each graph; drawn from the training graphs' if not given.
-            communities: numbers of nodes of the communities of each graph, for models that are
-                conditioned on them; those of training graphs with as many nodes if not given. Nodes
-                come one community after the other, and their attribute "community" holds its
-                number.
+            communities: numbers of nodes of each graph's communities, for models conditioned on
+                them; those of training graphs with as many nodes if not given. Nodes come one
+                community after the other; their attribute "community" holds its number.
             seed: same seed, same graphs. Without it, each call gives new graphs, and the sequence
                 of calls is fixed by the generator's own seed.
             sampling: settings of a sampler, or a dictionary of those that differ from the model's;
@@ -287,15 +287,17 @@ class GraphGenerator:
 
         Raises:
             GraphscoreError: not trained yet, or no candidate works.
-            CheckpointError: `run` holds no model, or another one.
+            CheckpointError, OutputError: `run` holds no model, another one, or is in use.
         """
         artifact = self._trained()
-        if run is not None:
-            artifact.check_run(Path(run))
         tried = artifact.model.sampling_variants() if candidates is None else candidates
-        selection = self._select("sampling", tried, validation, number, seed)
-        if run is not None:
-            RunFolder(run).store_settings(self.settings.model_dump(mode="json"))
+        select_it = partial(self._select, "sampling", tried, validation, number, seed)
+        if run is None:
+            return select_it()
+        artifact.check_run(Path(run))
+        with (folder := RunFolder(run)).locked():
+            selection = select_it()
+            folder.store_settings(self.settings.model_dump(mode="json"))
         return selection
 
     def select_guidance(
@@ -314,8 +316,7 @@ class GraphGenerator:
             weights: to try; 0 is the model alone.
 
         Raises:
-            GraphscoreError: not trained yet, or no weight works.
-            SettingsError: there is no guide model.
+            GraphscoreError: not trained yet, there is no guide model, or no weight works.
         """
         return self._select("guidance", weights, validation, number, seed)
 
@@ -328,9 +329,8 @@ class GraphGenerator:
             raise SettingsError(f"cannot evaluate {number} samples; ask for at least 1.")
         reference = prepare_graphs(validation, source="validation graphs")
 
-        def distance(candidate: Any) -> float:
-            samples = self.sample(number, seed=seed, **{option: candidate})
-            return evaluate(samples, reference).average
+        def distance(value: Any) -> float:
+            return evaluate(self.sample(number, seed=seed, **{option: value}), reference).average
 
         selection = select(candidates, distance)
         best = artifact.model.with_options(**{option: selection.best})

@@ -13,6 +13,29 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from graphscore.errors import SettingsError
 
+# Bounds of settings. A run may be started, and a model come, from somebody else, so no setting may
+# ask for any amount of memory or time. Each bound lies far beyond what networks of graphs have had
+# (tens of blocks, widths of hundreds, thousands of noise levels, millions of steps), and together
+# they keep the description of a network small enough to be read in seconds. How large the network
+# itself may be is `models.resources.MOST_PARAMETERS`, checked before it is built.
+LARGEST_SEED = 2**63 - 1
+MOST_STEPS = 100_000_000
+"""Of training; a step takes a millisecond at least, so these take a day or more."""
+MOST_BLOCKS = 256
+"""Blocks of a denoiser."""
+MOST_LAYERS = 32
+"""Layers of an EDP-GNN, and message-passing steps in each."""
+WIDEST = 4096
+"""Features of a node, of a pair or of a hidden layer."""
+LONGEST_WALK = 64
+MOST_LEVELS = 1000
+"""Fixed noise levels."""
+MOST_SAMPLING_STEPS = 10_000
+"""Of a sampler that steps through a range of noise levels."""
+MOST_LANGEVIN_STEPS = 1_000_000
+"""At all noise levels together."""
+SMALLEST_SIGMA, LARGEST_SIGMA = 1e-6, 1e6
+
 
 class Settings(BaseModel):
     """Frozen settings; anything wrong raises `SettingsError` naming the key and the remedy."""
@@ -63,6 +86,13 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     return [model for part in get_args(annotation) for model in _models_in(part)]
 
 
+def _quoted(value: Any) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # Python writes no number of thousands of digits
+        return "(a number of thousands of digits)"
+
+
 def _names_its_kind(model: type[BaseModel], tag: str) -> bool:
     return any(field.default == tag for field in model.model_fields.values())
 
@@ -106,6 +136,6 @@ def _describe(error: ValidationError, model: type[BaseModel]) -> str:
             )
             message = message.removeprefix("Value error, ")
             # Of several settings together, the message says which ones it is about.
-            given = "" if isinstance(item["input"], Mapping) else f" = {item['input']!r}"
+            given = "" if isinstance(item["input"], Mapping) else f" = {_quoted(item['input'])}"
             lines.append(f"setting {where!r}{given}: {message}." if where else f"{message}.")
     return "\n".join(lines)

@@ -64,18 +64,19 @@ def saved(tmp_path_factory):
 
 @pytest.fixture
 def rewritten(saved):
-    """Replace the document by another one, whose digest is right."""
-    before = (saved / DOCUMENT).read_bytes()
+    """Replace the document by another one, whose digest is right; good older ones are beside it."""
+    before = {path: path.read_bytes() for path in saved.glob("checkpoint*.json")}
 
     def write(change):
-        body = json.loads(before)
+        body = json.loads(before[saved / DOCUMENT])
         del body["digest"]
         change(body)
         body["digest"] = digest(body)
         (saved / DOCUMENT).write_text(json.dumps(body))
 
     yield write
-    (saved / DOCUMENT).write_bytes(before)
+    for path, content in before.items():
+        path.write_bytes(content)
 
 
 def refused(folder, capsys):
@@ -129,7 +130,8 @@ def test_an_unknown_field_is_refused(saved, rewritten, capsys):
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, '"x"', "null", "\x00"])
 def test_what_is_no_document_is_refused(saved, rewritten, capsys, text):
-    (saved / DOCUMENT).write_text(text)
+    for path in saved.glob("checkpoint*.json"):
+        path.write_text(text)
     refused(saved, capsys)
 
 

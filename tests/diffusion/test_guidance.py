@@ -86,3 +86,10 @@ def test_blocks_of_both_are_compiled(better, weaker):
 def test_levels_must_rise():
     with pytest.raises(SettingsError, match="sigma_min must be below sigma_max"):
         GuidanceSettings(sigma_min=1.0, sigma_max=0.5)
+
+
+def test_both_limits_belong_to_the_guided_noise_levels(better, weaker, noisy):
+    limits = GuidanceSettings(weight=2.0, sigma_min=0.2, sigma_max=1.5)
+    found = logits(GuidedPosterior(better, weaker, limits), noisy)
+    everywhere = logits(GuidedPosterior(better, weaker, GuidanceSettings(weight=2.0)), noisy)
+    assert torch.equal(found, everywhere)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import networkx as nx
+import numpy as np
 import pytest
 import torch
+from scipy.optimize import minimize
 
 from graphscore.diffusion import BernoulliEdges, EdgeDensity, GraphLikelihood, Prior, noise_like
 from graphscore.errors import GraphDataError, SettingsError
@@ -150,3 +152,69 @@ def test_decoding_is_the_strict_threshold_on_existing_pairs():
     assert not result[~mask].any()
     assert decode(adj, mask, 0.9)[0, rows, columns].tolist() == [0, 0, 0, 0, 1, 1]
     assert [len(graph) for graph in GraphBatch(result, node_mask).to_networkx()] == [4]
+
+
+@pytest.mark.parametrize("density", [0.1, 0.5])
+@pytest.mark.parametrize("sigma", [0.2, 1.0, 5.0])
+def test_the_first_feature_is_standardised(density, sigma):
+    """Over edges of the density and their noise it has mean 0 and variance 1."""
+    likelihood = BernoulliEdges(EdgeDensity.constant(density))
+    mask = pair_mask(torch.ones(1, 3, dtype=torch.bool))
+    noisy = torch.zeros(1, 3, 3, dtype=torch.float64)
+    noisy[0, 0, 1] = 1.0
+    prior = torch.full((1, 1, 1), density, dtype=torch.float64).logit()
+    levels = torch.tensor([sigma], dtype=torch.float64)
+    value = likelihood.features(noisy, levels, prior, mask).channels[0]
+    edge, none = value[0, 0, 1].item(), value[0, 0, 2].item()
+    assert density * edge + (1 - density) * none == pytest.approx(0, abs=1e-12)
+    of_noise = (sigma * (edge - none)) ** 2
+    assert density * edge**2 + (1 - density) * none**2 + of_noise == pytest.approx(1)
+    assert value[0].diagonal().tolist() == [0, 0, 0]
+
+
+def test_the_other_features_are_the_bounded_logit_and_the_probability():
+    """The logit of an entry's own noisy value, 8 at most and then divided by 4."""
+    likelihood = BernoulliEdges(EdgeDensity.constant(0.5))
+    noisy = torch.tensor([[[0.0, 0.7, 9.0], [0.7, 0.0, -9.0], [9.0, -9.0, 0.0]]])
+    mask = pair_mask(torch.ones(1, 3, dtype=torch.bool))
+    features = likelihood.features(noisy, torch.tensor([0.5]), torch.zeros(1, 1, 1), mask)
+    logit = 0.2 / 0.25
+    _, bounded, probability = features.channels
+    assert bounded[0, 0].tolist() == pytest.approx([0, logit / 4, 2])
+    assert bounded[0, 1].tolist() == pytest.approx([logit / 4, 0, -2])
+    assert probability[0, 0, 1].item() == pytest.approx(torch.tensor(logit).sigmoid().item())
+    assert probability[0, 0, 0].item() == 0
+    assert torch.equal(features.connection, probability)
+
+
+@pytest.mark.parametrize(
+    "graphs",
+    [
+        [nx.complete_graph(3), nx.empty_graph(6)],
+        [
+            nx.path_graph(2),
+            nx.path_graph(5),
+            nx.cycle_graph(9),
+            nx.complete_graph(4),
+            nx.empty_graph(1),
+        ],
+    ],
+)
+def test_the_density_is_the_penalised_maximum_likelihood(graphs):
+    """Level and slope at the minimum of a cost that is written out and searched without slopes."""
+    pairs = np.array([len(graph) * (len(graph) - 1) / 2 for graph in graphs])
+    edges = np.array([graph.number_of_edges() for graph in graphs])[pairs > 0]
+    log_sizes = np.log([len(graph) for graph in graphs])[pairs > 0]
+    pairs = pairs[pairs > 0]
+    total = pairs.sum()
+    share = (total * edges / pairs + 0.5) / (total + 1)
+
+    def cost(values):
+        p = 1 / (1 + np.exp(-(values[0] + values[1] * log_sizes)))
+        return -pairs @ (share * np.log(p) + (1 - share) * np.log(1 - p)) + values[1] ** 2 / 2
+
+    options = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 10_000}
+    level, slope = minimize(cost, [0.0, 0.0], method="Nelder-Mead", options=options).x
+    density = EdgeDensity.of(GraphBatch.from_networkx(graphs))
+    assert density.level == pytest.approx(level, abs=1e-4)
+    assert density.slope == pytest.approx(slope, abs=1e-4)

@@ -92,3 +92,16 @@ def test_entries_of_nodes_count_once_each_and_channels_of_edges_by_pair():
     result = log_density_difference(lambda noisy, sigma: noisy * -1.0, state, torch.ones(2))
     pairs = sum(channel.triu().square().sum((1, 2)) for channel in channels)
     torch.testing.assert_close(result, -(pairs + nodes.square().sum((1, 2))) / 2)
+
+
+def test_points_are_network_calls_32_if_not_given(batch):
+    calls = []
+
+    def score(state, sigma):
+        calls.append(sigma)
+        return state * -1.0
+
+    log_density_difference(score, batch.state, torch.ones(3).double())
+    assert len(calls) == 32
+    log_density_difference(score, batch.state, torch.ones(3).double(), points=5)
+    assert len(calls) == 37

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,9 +21,10 @@ from graphscore.diffusion import (
     SigmaRange,
     symmetric_noise,
 )
-from graphscore.diffusion.noise import score_of_mean
+from graphscore.diffusion.noise import noise_like, score_of_mean
+from graphscore.diffusion.objectives import NoisyBatch
 from graphscore.errors import SettingsError
-from graphscore.graphs import GraphBatch, GraphState, node_mask_of_sizes, pair_mask
+from graphscore.graphs import NO_CONDITION, GraphBatch, GraphState, node_mask_of_sizes, pair_mask
 from graphscore.networks import EDPGNN, Denoiser, DenoiserSettings, EDPGNNSettings
 
 SIGMAS = (1.0, 0.4, 0.2)
@@ -384,3 +386,25 @@ def test_networks_learn_what_edges_say_about_each_other(name, kind):
 def test_settings_are_validated(values, message):
     with pytest.raises(SettingsError, match=message):
         DenoisingSettings(**values)
+
+
+def test_the_ends_of_the_range_are_in_its_first_and_last_bin():
+    objective = denoising()
+    items = objective.perturb(three_node_graphs(1)[:2], generator=generator())
+    ends = torch.tensor([RANGE.sigma_min, RANGE.sigma_max], dtype=torch.float64)
+    losses = torch.tensor([1.0, 3.0], dtype=torch.float64)
+    assert objective.metrics(replace(items, sigma=ends), losses)[2:].tolist() == [1, 2, 2, 3]
+
+
+def test_equation_3_sums_over_edges_and_nodes():
+    """The target of both is -z / sigma, so that an answer of zero loses |z|^2 / 2."""
+    mask = node_mask_of_sizes(torch.tensor([3, 2]))
+    clean = GraphState(
+        torch.zeros(2, 3, 3, dtype=torch.float64), mask, torch.zeros(2, 3, 2, dtype=torch.float64)
+    )
+    noisy = noise_like(clean, generator=generator())
+    sigma = torch.tensor([0.5, 2.0], dtype=torch.float64)
+    items = NoisyBatch(clean, noisy.scaled(sigma), sigma, NO_CONDITION)
+    losses = ScoreMatching((2.0,)).per_graph_loss(zero, items)
+    squares = noisy.edges.square().sum((1, 2)) + noisy.nodes.square().sum((1, 2))
+    torch.testing.assert_close(losses, squares / 2)

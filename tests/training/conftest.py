@@ -28,10 +28,10 @@ def through_disk(tmp_path):
 
     def write_and_read(trainer):
         document = ModelDocument(
-            settings={},
+            settings={"model": "erdos-renyi", "seed": 0},
             sizes={5: 1},
             learned={},
-            training_graphs=TrainingGraphs(source="graphs", graphs=1, sha256=""),
+            training_graphs=TrainingGraphs(source="graphs", graphs=1, sha256="0" * 64),
             step=trainer.step,
             seconds=0.0,
             made_with=MadeWith.here("cpu"),

@@ -179,3 +179,25 @@ def test_extreme_overheads():
     assert len(buckets_of_similar_width([3, 5, 9], 10**9)) == 1
     assert len(buckets_of_similar_width([5] * 100, 0)) == 1
     assert [bucket.nodes for bucket in buckets_of_similar_width([3, 3, 5, 9], 0)] == [3, 5, 9]
+
+
+@pytest.mark.parametrize("made", [BatchSampler, SizeStratifiedSampler])
+def test_loaded_graphs_are_those_of_the_step_and_stay_in_place(made):
+    """A CUDA graph reads the numbers of the graphs where they were when it was made."""
+    data = empty_graphs(node_mask_of_sizes(SIZES))
+    loading = made(data, 3, seed=0, trim=False)
+    place = loading._loaded.data_ptr()
+    for step in (0, PREPARED + 1, 2):
+        loading.load(step)
+        expected = data[loading.indices(step)].node_mask
+        assert torch.equal(loading.loaded().node_mask, expected)
+        assert torch.equal(loading.batch(step).node_mask, expected)
+        assert loading._loaded.data_ptr() == place
+
+
+def test_steps_prepared_together_share_one_tensor():
+    """Indices go to the device once in so many steps, not at every step."""
+    made = sampler()
+    first, last, after = (made.indices(step) for step in (0, PREPARED - 1, PREPARED))
+    assert first.untyped_storage().data_ptr() == last.untyped_storage().data_ptr()
+    assert after.untyped_storage().data_ptr() != first.untyped_storage().data_ptr()

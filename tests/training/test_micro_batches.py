@@ -151,13 +151,18 @@ def test_coupled_graphs_are_not_put_into_buckets(make_trainer, ragged, monkeypat
     assert [graphs for graphs, _ in shapes] == [8, 8, 8]
 
 
-def test_a_graph_without_nodes_is_no_obstacle():
+def test_a_graph_without_nodes_is_no_obstacle(monkeypatch):
     """Its bucket has one empty node, as its batch would have."""
+    monkeypatch.setitem(OVERHEAD, "cpu", 0)
     mask = node_mask_of_sizes(torch.tensor([0, 3, 4]))
     data = GraphBatch(torch.zeros(3, 4, 4), mask)
     network = EDPGNN(PAPER, SIGMAS, generator=torch.Generator().manual_seed(0))
     settings = TrainingSettings(steps=2, batch_size=3)
-    assert Trainer(network, data, OBJECTIVE, settings, seed=0).run()
+    trainer = Trainer(network, data, OBJECTIVE, settings, seed=0)
+    assert trainer.run()
+    trainer.step = 0
+    items = trainer._perturb(trainer.batches.batch(0), torch.Generator())
+    assert min(bucket.nodes for bucket in trainer._buckets(items)) == 1
 
 
 # ---------------------------------------------------------------- smaller micro-batches
@@ -241,11 +246,23 @@ def test_micro_batches_are_chosen_to_fit(plan, memory_for, fitting):
     assert f"computing {fitting} at a time" in message
 
 
+def test_what_is_kept_takes_a_third_of_the_available_memory(plan, make_trainer):
+    """Computing the gradient needs as much again, and other programs need some."""
+    trainer = make_trainer(dtype=torch.float32)
+    one = trainer.batches.largest()
+    kept = saved_bytes(lambda: trainer.network(one.state, torch.ones(1)))
+    for available, fitting in ((9.5 * kept, 3), (11.5 * kept, 3), (12.5 * kept, 4)):
+        planned, _ = plan(int(available))
+        assert planned._micro.size(8, 7) == fitting
+
+
 def test_one_graph_beyond_the_memory_is_checkpointed_from_the_start(plan):
     trainer, caught = plan(100)
     assert trainer.network.checkpoint_activations
     assert trainer._micro.size(8, 7) == 1
+    assert trainer._micro.size(8, 3) == 49 // 9
     assert len(caught) == 2
+    assert "computing 1 at a time" in caught[0]
     assert "activation checkpointing is used" in caught[1]
 
 
@@ -284,3 +301,13 @@ def test_large_graphs_are_measured_on_a_part(monkeypatch):
     micro = MicroBatcher(Noting(), torch.device("cpu"))
     micro.plan(GraphBatch(torch.zeros(1, 300, 300), mask), 100)
     assert seen == [((1, 200, 200), (1, 200))]
+
+
+def test_a_largest_graph_without_nodes_is_planned(monkeypatch):
+    """It needs no memory, whatever is left."""
+    name = "graphscore.training.micro_batches.available_memory"
+    monkeypatch.setattr(name, lambda device: 1)
+    micro = MicroBatcher(torch.nn.Identity(), torch.device("cpu"))
+    micro._network.forward = lambda state, sigma, condition: state.edges
+    micro.plan(GraphBatch(torch.zeros(1, 0, 0), torch.zeros(1, 0, dtype=torch.bool)), 0)
+    assert micro.size(5, 0) == 5

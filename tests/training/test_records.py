@@ -124,15 +124,16 @@ def test_steps_do_not_wait_for_the_device(ragged):
     torch.cuda.set_sync_debug_mode("error")
     try:
         metrics = [trainer.train_step() for _ in range(20)]
-        read_out = trainer._read_out(metrics)
+        sent = trainer._send(metrics)
     finally:
         torch.cuda.set_sync_debug_mode("default")
-    assert len(read_out.values()) == 4 + len(SIGMAS)
+    assert len(sent.values()) == 4 + len(SIGMAS)
 
 
-def test_records_have_the_learning_rate_in_use(make_trainer):
+@pytest.mark.parametrize("steps", [2, 4])
+def test_records_have_the_learning_rate_in_use(make_trainer, steps):
     records = []
-    trainer = make_trainer(steps=4, learning_rate=1e-3, final_learning_rate=1e-4)
+    trainer = make_trainer(steps=steps, learning_rate=1e-3, final_learning_rate=1e-4)
     trainer.run(on_record=records.append)
     assert records[0].learning_rate == pytest.approx(1e-3)
     assert records[-1].learning_rate == pytest.approx(1e-4)

@@ -8,7 +8,7 @@ import networkx as nx
 import pytest
 
 from graphscore import GraphGenerator
-from graphscore.errors import MissingExtraError
+from graphscore.errors import GraphscoreWarning, MissingExtraError
 from graphscore.training.tensorboard import tensorboard_writer
 
 
@@ -54,3 +54,19 @@ def test_a_missing_package_names_the_extra(tmp_path, monkeypatch):
     with pytest.raises(MissingExtraError, match=r"pip install 'graphscore\[tensorboard\]'"):
         tensorboard_writer(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_written_does_not_end_training(tmp_path):
+    """A full disk, or here a file in the place of the folder; one warning says so."""
+    pytest.importorskip("tensorboard")
+    (tmp_path / "file").touch()
+    generator = GraphGenerator(
+        "edp-gnn",
+        network={"channels": [2], "message_steps": 1, "features": 4, "edge_width": 4},
+        training={"steps": 3, "batch_size": 2, "log_every": 1},
+        show_progress=False,
+    )
+    with pytest.warns(GraphscoreWarning, match="without more scalars") as warned:
+        generator.fit([nx.path_graph(3)], on_record=tensorboard_writer(tmp_path / "file/board"))
+    assert generator.step == 3
+    assert len([w for w in warned if issubclass(w.category, GraphscoreWarning)]) == 1

@@ -310,3 +310,20 @@ def test_the_data_is_not_changed():
 def test_settings_are_validated(values):
     with pytest.raises(SettingsError, match=next(iter(values))):
         TrainingSettings(**values)
+
+
+def test_the_first_average_moves_by_nine_elevenths():
+    """The decay after step t is (1 + t) / (10 + t), so that it forgets the initial weights."""
+    trainer = make_trainer()
+    before = [p.detach().clone() for p in trainer.network.parameters()]
+    trainer.train_step()
+    averages = trainer.average.state_dict()
+    for (name, after), start in zip(trainer.network.named_parameters(), before):
+        expected = start + (1 - 2 / 11) * (after.detach() - start)
+        torch.testing.assert_close(averages[name], expected)
+
+
+def test_counts_among_the_tensors_are_no_obstacle():
+    trainer = make_trainer()
+    trainer.network.register_buffer("count", torch.tensor(3))
+    assert trainer.state()["network.count"].item() == 3

@@ -12,12 +12,14 @@ import torch
 
 from graphscore.artifacts.checkpoint import read_checkpoint, read_document, write_checkpoint
 from graphscore.artifacts.document import MadeWith, ModelDocument, TrainingGraphs
+from graphscore.artifacts.reading import REMEDY
 from graphscore.artifacts.run_folder import RunFolder
+from graphscore.artifacts.stored import settings_of
 from graphscore.config import RunSettings, changed_settings
 from graphscore.errors import CheckpointError, OutputError, SettingsError
 from graphscore.graphs import GraphBatch
-from graphscore.models import MODELS, Model, SizeDistribution, stored_settings
-from graphscore.training.training_state import AVERAGE
+from graphscore.models import MODELS, Model, SizeDistribution
+from graphscore.training.training_state import AVERAGE, mismatch
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Artifact:
         Raises:
             OutputError: the folder is that of a run, or cannot be written.
         """
-        if RunFolder(folder).has_log():
+        if RunFolder(folder).is_run():
             raise OutputError(
                 f"{folder}: is the folder of a run, which holds this model already and needs its "
                 "training state to be resumed. Save to another folder."
@@ -75,15 +77,14 @@ class Artifact:
         """
         document, tensors = read_checkpoint(folder)
         model = model_of(document, folder)
+        averaged = [name for name in tensors if name.startswith(AVERAGE)]
+        weights = {name.removeprefix(AVERAGE): tensors[name] for name in averaged}
+        if wrong := mismatch(weights, model.weights()):
+            raise CheckpointError(
+                f"{folder}: the weights do not fit the settings beside them: {wrong}. {REMEDY}"
+            )
         if model.network is not None:
-            averaged = [name for name in tensors if name.startswith(AVERAGE)]
-            weights = {name.removeprefix(AVERAGE): tensors[name] for name in averaged}
-            try:
-                model.network.load_state_dict(weights)
-            except RuntimeError:
-                raise CheckpointError(
-                    f"{folder}: the weights do not fit the settings beside them. {_REMEDY}"
-                ) from None
+            model.network.to_empty(device="cpu").load_state_dict(weights)
         return cls(
             model,
             document.training_graphs,
@@ -122,6 +123,8 @@ class Artifact:
 def model_of(document: ModelDocument, folder: Path) -> Model:
     """Return the model that a document describes, with weights still to be loaded.
 
+    Its network takes no memory until then, see `Model.from_learned`.
+
     Raises:
         CheckpointError: its settings, or what it learned, are not those of a known model.
     """
@@ -129,29 +132,11 @@ def model_of(document: ModelDocument, folder: Path) -> Model:
     try:
         sizes = SizeDistribution(document.sizes)
         return MODELS[settings.model].model.from_learned(settings, document.learned, sizes)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, SettingsError) as error:
         raise CheckpointError(
             f"{folder}: what the model learned is not that of a {settings.model!r} of this version "
-            f"of graphscore ({type(error).__name__}: {error}). {_REMEDY}"
+            f"of graphscore ({type(error).__name__}: {error!s:.300}). {REMEDY}"
         ) from None
-
-
-def settings_of(document: ModelDocument, folder: Path) -> RunSettings:
-    """Return the settings of a stored model.
-
-    Raises:
-        CheckpointError: they are not those of a known model.
-    """
-    try:
-        return stored_settings(document.settings)
-    except SettingsError as error:
-        raise CheckpointError(
-            f"{folder}: not the settings of a model of this version of graphscore: {error} "
-            f"{_REMEDY}"
-        ) from None
-
-
-_REMEDY = "Restore it from a copy, or train again."
 
 
 def describe_graphs(data: GraphBatch, source: str) -> TrainingGraphs:

@@ -3,15 +3,66 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from graphscore.errors import CheckpointError
-from graphscore.settings import in_one_line
+from pydantic import Field
+
+from graphscore.artifacts.document import Name, TensorFile
+from graphscore.artifacts.reading import read_json
+from graphscore.errors import CheckpointError, SettingsError
+from graphscore.models import stored_settings
+from graphscore.settings import Settings, in_one_line
 
 CARD = "card.json"
 README = "README.md"
+MOST_BYTES = 1_000_000
+"""Of `card.json`; those that come with graphscore have 4,000."""
+
+Text = Annotated[str, Field(max_length=2000)]
+Count = Annotated[int, Field(ge=0, le=2**53)]
+
+
+class _Data(Settings):
+    source: Text
+    graphs: Count
+    sha256: Text
+    nodes: list[Count] = Field(min_length=2, max_length=2)
+    communities: Text = ""
+    description: Text = ""
+    origin: Text = ""
+    licence: Text = ""
+
+
+class _Evaluation(Settings, extra="allow"):
+    sample_count: Count | Literal[""] = ""
+    kernel: Text = ""
+    degree: float | None = None
+    clustering: float | None = None
+    orbit: float | None = None
+    spectrum: float | None = None
+    average: float | None = None
+    uniqueness: float | None = None
+    novelty: float | None = None
+    valid: float | None = None
+    vun: float | None = None
+
+
+class _Stored(Settings):
+    """A card in a file, which may come from a stranger; see `ModelCard`."""
+
+    name: Name
+    data: _Data
+    settings: dict[Name, Any]
+    steps: Count
+    seconds: float = Field(ge=0, le=1e10)
+    parameters: Count
+    weights: TensorFile
+    metrics: dict[Name, _Evaluation] = Field(max_length=20)
+    provenance: dict[Name, Text | int | float | None] = Field(max_length=100)
+    note: Text = ""
 
 
 @dataclass(frozen=True)
@@ -118,14 +169,17 @@ def read_card(folder: Path) -> ModelCard | None:
         CheckpointError: the card cannot be read.
     """
     path = folder / CARD
-    if not path.is_file():
+    if not os.path.lexists(path):
         return None
+    values = read_json(path, MOST_BYTES)
     try:
-        return ModelCard(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
+        stored = _Stored(**values)
+        stored_settings(stored.settings)
+    except (SettingsError, TypeError) as error:
         raise CheckpointError(
-            f"{path}: not a model card ({error}). Remove it, or restore it from a copy."
+            f"{path}: not a model card ({error!s:.500}). Remove it, or restore it from a copy."
         ) from None
+    return ModelCard(**stored.model_dump(exclude_unset=True))
 
 
 def _metrics(values: dict[str, Any]) -> list[str]:

@@ -9,8 +9,11 @@ from pathlib import Path
 from graphscore.artifacts.checkpoint import DOCUMENT
 from graphscore.errors import CheckpointError, did_you_mean
 
-MODELS = Path(__file__).parent / "pretrained"
-"""One folder per model: `checkpoint.json`, its tensors, `card.json` and the card as `README.md`."""
+MODELS = Path(__file__).resolve().parent / "pretrained"
+"""One folder per model: `checkpoint.json`, its tensors, `card.json` and the card as `README.md`.
+The path itself and not a link to it, since installers may link file by file."""
+LONGEST = 200
+"""Characters of a name that a message repeats."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,12 @@ def find_model(given: str | os.PathLike[str]) -> ModelPlace:
         CheckpointError: it is neither, or a folder without a model hides one of the package.
     """
     name, path = os.fspath(given), Path(given)
+    shown = name if len(name) <= LONGEST and name.isprintable() else f"{name[:LONGEST]!a}..."
     pretrained = name in list_pretrained()
     if os.path.exists(name):
         if pretrained and not (path / DOCUMENT).is_file():
             raise CheckpointError(
-                f"{name}: no checkpoint here ({DOCUMENT} is missing). A path that exists is taken "
+                f"{shown}: no checkpoint here ({DOCUMENT} is missing). A path that exists is taken "
                 "as a path; for the model of that name that comes with graphscore, give "
                 f"{os.fspath(MODELS / name)}, or rename what is here."
             )
@@ -62,8 +66,8 @@ def find_model(given: str | os.PathLike[str]) -> ModelPlace:
     if pretrained:
         return ModelPlace(MODELS / name, name)
     raise CheckpointError(
-        f"{name}: no checkpoint here, and no model of that name comes with graphscore. "
-        f"{_known(name)} Or give the folder that `graphscore train --out` or "
+        f"{shown}: no checkpoint here, and no model of that name comes with graphscore. "
+        f"{_known(name[:LONGEST])} Or give the folder that `graphscore train --out` or "
         "`GraphGenerator.save` wrote."
     )
 

@@ -3,53 +3,60 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
 
 from graphscore.artifacts.artifact import Artifact, check_continues
-from graphscore.artifacts.document import ModelDocument, TrainingGraphs
+from graphscore.artifacts.checkpoint import Stored, read_document
+from graphscore.artifacts.document import TrainingGraphs
 from graphscore.artifacts.run_folder import RunFolder
 from graphscore.config import RunSettings
 from graphscore.device import describe_device
-from graphscore.errors import SettingsError
+from graphscore.errors import OutputError, SettingsError, warn
 from graphscore.progress import progress
+from graphscore.streams import say
 
 if TYPE_CHECKING:
     from graphscore.training import Trainer, TrainingRecord
 
-Stored = tuple[ModelDocument, dict[str, Tensor]]
-"""A checkpoint that training continues from."""
 
-
+@contextmanager
 def open_run(
     path: str | os.PathLike[str] | None,
     resume: bool,
     settings: RunSettings,
     graphs: TrainingGraphs,
-) -> tuple[RunFolder | None, Stored | None]:
-    """Return the folder of a run and what to continue from, before anything that takes long.
+    *,
+    keep: int,
+) -> Iterator[tuple[RunFolder | None, Stored | None]]:
+    """Hold the folder of a run, with what to continue from, before anything that takes long.
 
     Raises:
         SettingsError: there is no folder to resume from.
-        OutputError: the folder of a new run is taken.
+        OutputError: the folder of a new run is taken, or another process trains in it.
         CheckpointError: there is nothing to continue from, or it was started differently.
     """
-    folder = None if path is None else RunFolder(path)
-    if not resume:
-        if folder is not None:
-            folder.check_new()
-        return folder, None
-    if folder is None:
-        raise SettingsError("resume needs the folder of the run: fit(..., run=FOLDER).")
-    stored = folder.read()
-    check_continues(folder.path, stored[0], settings, graphs)
-    return folder, stored
+    if path is None:
+        if resume:
+            raise SettingsError("resume needs the folder of the run: fit(..., run=FOLDER).")
+        yield None, None
+        return
+    folder = RunFolder(path, keep=keep)
+    # Before anything is written into a folder that is no run's.
+    if resume:
+        read_document(folder.path)
+    else:
+        folder.check_new()
+    with folder.locked():
+        stored = folder.read() if resume else None
+        if stored is not None:
+            check_continues(folder.path, stored[0], settings, graphs)
+        yield folder, stored
 
 
 class TrainingRun:
@@ -74,6 +81,8 @@ class TrainingRun:
         self._folder = folder
         self._device = device
         self._written = 0.0
+        self._written_step: int | None = None
+        self._failing = False
 
     def train(
         self,
@@ -101,7 +110,7 @@ class TrainingRun:
             return self._untrained
         if show_progress:
             device = describe_device(self._device)
-            print(f"training on {device}, {trainer.path} path", file=sys.stderr, flush=True)
+            say(f"training on {device}, {trainer.path} path")
         with progress("training", trainer.settings.steps, enabled=show_progress) as update:
             update(trainer.step, "")
 
@@ -110,7 +119,7 @@ class TrainingRun:
                 if self._folder is not None:
                     self._folder.append(record.to_dict())
                 if time.monotonic() - self._written >= checkpoint_seconds:
-                    self._checkpoint()
+                    self._try_checkpoint()
                 if on_record is not None:
                     on_record(record)
 
@@ -145,7 +154,27 @@ class TrainingRun:
 
     def _checkpoint(self) -> None:
         """Replace the checkpoint of the folder."""
+        artifact = self._artifact()
         if self._folder is not None:
             state = {} if self._trainer is None else self._trainer.state()
-            self._folder.checkpoint(self._artifact().document(self._device), state)
-        self._written = time.monotonic()
+            try:
+                self._folder.checkpoint(artifact.document(self._device), state)
+            except OutputError as error:
+                if self._written_step is None:
+                    raise
+                raise OutputError(
+                    f"{error} The newest checkpoint is that of step {self._written_step}. Free "
+                    "space or change permissions, and continue with --resume (resume=True)."
+                ) from None
+        self._written, self._written_step = time.monotonic(), artifact.step
+
+    def _try_checkpoint(self) -> None:
+        """Replace the checkpoint, or go on without; training ends with one that must succeed."""
+        try:
+            self._checkpoint()
+            self._failing = False
+        except OutputError as error:
+            self._written = time.monotonic()
+            if not self._failing:
+                warn(f"{error} Training goes on, and the next checkpoints are tried as usual.")
+            self._failing = True

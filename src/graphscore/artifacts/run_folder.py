@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
 from graphscore.artifacts.checkpoint import (
+    Stored,
     has_checkpoint,
+    has_own_documents,
     is_leftover,
     read_checkpoint,
+    replace_document,
     write_checkpoint,
 )
 from graphscore.artifacts.document import ModelDocument
-from graphscore.atomic import write_file
-from graphscore.errors import CheckpointError, OutputError
+from graphscore.artifacts.lock import LOCK, locked
+from graphscore.artifacts.log import TrainingLog, set_aside
+from graphscore.atomic import check_name, write_file
+from graphscore.errors import CheckpointError, OutputError, SettingsError
 from graphscore.training.training_state import OPTIMISER
 
 SETTINGS = "settings.json"
 LOG = "log.jsonl"
+KEEP = 2
+"""Checkpoints that a run keeps."""
 
 
 class RunFolder:
@@ -29,10 +37,28 @@ class RunFolder:
 
     `settings.json` holds the resolved settings, `log.jsonl` one training record per line,
     `checkpoint.json` and `checkpoint-*.safetensors` the state to sample from or to continue from.
+
+    Args:
+        keep: how many checkpoints stay; the older ones are for when the newest is damaged.
+
+    Raises:
+        SettingsError: `keep` is less than 1.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, keep: int = KEEP) -> None:
+        if keep < 1:
+            raise SettingsError(f"keep {keep}: at least 1 checkpoint is kept.")
         self.path = Path(path)
+        self._keep = keep
+        self._log = TrainingLog(self.path / LOG)
+
+    def locked(self) -> AbstractContextManager[None]:
+        """Keep other processes from training in this folder; readers are not kept from reading.
+
+        Raises:
+            OutputError: another process trains there.
+        """
+        return locked(self.path)
 
     def check_new(self) -> None:
         """Refuse a folder that a new run cannot have.
@@ -40,19 +66,24 @@ class RunFolder:
         Raises:
             OutputError: there is something else already; nothing is overwritten.
         """
+        check_name(self.path)
         if has_checkpoint(self.path):
             raise OutputError(
                 f"{self.path}: already holds a run. Continue it with --resume (resume=True), "
                 "or give another folder."
             )
-        if self.path.exists() and not (self.path.is_dir() and self._nothing_to_lose()):
+        try:
+            taken = self.path.exists() and not (self.path.is_dir() and self._nothing_to_lose())
+        except OSError as error:
+            raise OutputError(f"{self.path}: cannot be read ({error.strerror}).") from None
+        if taken:
             raise OutputError(
                 f"{self.path}: exists and is not an empty folder. Give a new folder for the run."
             )
 
-    def has_log(self) -> bool:
-        """Return whether the folder is that of a run."""
-        return (self.path / LOG).exists()
+    def is_run(self) -> bool:
+        """Return whether the folder is that of a run, and not of a saved model."""
+        return os.path.exists(self.path / LOG) or has_own_documents(self.path)
 
     def start(self, settings: dict[str, Any]) -> None:
         """Create the folder for a new run.
@@ -61,20 +92,23 @@ class RunFolder:
             OutputError: as `check_new`.
         """
         self.check_new()
-        write_file(self.path / LOG, b"")
+        self._log.start()
         self._write_settings(settings)
 
     def _nothing_to_lose(self) -> bool:
         """Whether it is empty, or has only the remains of a run that died at its start."""
-        names = {entry.name for entry in self.path.iterdir() if not is_leftover(entry.name)}
+        names = {name for name in os.listdir(self.path) if not is_leftover(name)} - {LOCK}
         log = self.path / LOG
         died_early = names <= {SETTINGS, LOG} and log.is_file() and not log.stat().st_size
         return not names or died_early
 
     def _write_settings(self, settings: dict[str, Any]) -> None:
-        write_file(self.path / SETTINGS, (json.dumps(settings, indent=1) + "\n").encode())
+        path = self.path / SETTINGS
+        if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
+            set_aside(path)
+        write_file(path, (json.dumps(settings, indent=1) + "\n").encode())
 
-    def read(self) -> tuple[ModelDocument, dict[str, Tensor]]:
+    def read(self) -> Stored:
         """Read a checkpoint that training can continue from.
 
         Raises:
@@ -90,9 +124,7 @@ class RunFolder:
 
     def resume(self, step: int, settings: dict[str, Any]) -> None:
         """Cut the log back to `step`, where training continues, and store the settings."""
-        kept = [record for record in self.records() if record["step"] <= step]
-        lines = "".join(json.dumps(record) + "\n" for record in kept)
-        write_file(self.path / LOG, lines.encode())
+        self._log.cut(step)
         self._write_settings(settings)
 
     def store_settings(self, settings: dict[str, Any]) -> None:
@@ -101,35 +133,25 @@ class RunFolder:
         Raises:
             CheckpointError: there is no model, or it is damaged.
         """
-        document, tensors = read_checkpoint(self.path)
-        write_checkpoint(self.path, document.model_copy(update={"settings": settings}), tensors)
-        self._write_settings(settings)
+        document, _ = read_checkpoint(self.path)
+        changed = document.model_copy(update={"settings": settings})
+        replace_document(self.path, changed, own=self.is_run())
+        if self.is_run():
+            self._write_settings(settings)
 
     def append(self, record: dict[str, Any]) -> None:
-        """Add one record to the log."""
-        try:
-            with (self.path / LOG).open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps(record) + "\n")
-        except OSError as error:
-            raise OutputError(
-                f"{self.path / LOG}: cannot write ({error.strerror}). Free space or change "
-                "permissions, and continue with --resume (resume=True)."
-            ) from None
+        """Add one record to the log; a warning if it cannot be written now."""
+        self._log.append(record)
 
     def records(self) -> list[dict[str, Any]]:
-        """Read the log; a last line cut short by a crash is left out."""
-        try:
-            lines = (self.path / LOG).read_text(encoding="utf-8").splitlines()
-        except FileNotFoundError:
-            return []
-        records = []
-        for line in lines:
-            try:
-                records.append(json.loads(line))
-            except ValueError:
-                break
-        return records
+        """Read the log, without lines that cannot be read."""
+        return self._log.records()
 
     def checkpoint(self, document: ModelDocument, tensors: dict[str, Tensor]) -> None:
-        """Replace the checkpoint."""
-        write_checkpoint(self.path, document, tensors)
+        """Replace the checkpoint, and keep some older ones.
+
+        Raises:
+            OutputError: it cannot be written; the one before is intact.
+        """
+        self._log.sync()
+        write_checkpoint(self.path, document, tensors, keep=self._keep)

@@ -9,12 +9,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 from torch import Tensor
 
 from graphscore.errors import SettingsError
 from graphscore.graphs.batch import GraphBatch
+from graphscore.settings import Settings
+
+Coefficient = Annotated[float, Field(ge=-10_000, le=10_000)]
+"""Graphs of 5 nodes that are all empty and of 6 that are all complete give one of some hundreds."""
+
+
+class _Stored(Settings):
+    """The values of an `EdgeDensity` in a file."""
+
+    level: Coefficient
+    slope: Coefficient
 
 
 @dataclass(frozen=True)
@@ -36,13 +49,21 @@ class EdgeDensity:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, values: dict[str, float]) -> EdgeDensity:
-        """Return what `to_dict` gave as plain values."""
-        return cls(float(values["level"]), float(values["slope"]))
+    def from_dict(cls, values: dict[str, Any]) -> EdgeDensity:
+        """Return what `to_dict` gave as plain values.
+
+        Raises:
+            SettingsError: they are something else.
+        """
+        stored = _Stored(**values)
+        return cls(stored.level, stored.slope)
 
     def at(self, nodes: float) -> float:
         """Return the density of graphs with this number of nodes."""
-        return 1 / (1 + math.exp(-(self.level + self.slope * math.log(nodes))))
+        logit = self.level + self.slope * math.log(nodes)
+        # Of the absolute value, since exp of a large number overflows.
+        share = 1 / (1 + math.exp(-abs(logit)))
+        return share if logit >= 0 else 1 - share
 
     @staticmethod
     def constant(density: float) -> EdgeDensity:

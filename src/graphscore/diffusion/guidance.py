@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from graphscore.diffusion.posterior import Posterior
+from graphscore.diffusion.sigmas import Sigma
 from graphscore.graphs.condition import NO_CONDITION, Condition
 from graphscore.graphs.state import GraphState, per_graph
 from graphscore.settings import Settings
@@ -30,11 +31,11 @@ class GuidanceSettings(Settings):
     2.0
     """
 
-    weight: float = Field(default=1.0, ge=0)
+    weight: float = Field(default=1.0, ge=0, le=1e6)
     """Share by which differences from the guide model are enlarged; 0 is without guidance."""
-    sigma_min: float | None = Field(default=None, gt=0)
+    sigma_min: Sigma | None = None
     """Smallest noise level with guidance; all of them if not given."""
-    sigma_max: float | None = Field(default=None, gt=0)
+    sigma_max: Sigma | None = None
     """Largest noise level with guidance; all of them if not given."""
 
     @model_validator(mode="after")

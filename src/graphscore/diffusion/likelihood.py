@@ -120,10 +120,12 @@ class BernoulliEdges:
         """Return what `to_dict` gave as plain values.
 
         Raises:
-            ValueError: it is another kind of likelihood.
+            SettingsError, ValueError: it is another kind of likelihood, or not one.
         """
         if values["kind"] != "bernoulli-edges":
-            raise ValueError(f"unknown kind of likelihood {values['kind']!r}")
+            raise ValueError(f"unknown kind of likelihood {values['kind']!r:.60}")
+        if unknown := values.keys() - {"kind", "density", "within"}:
+            raise ValueError(f"unknown in a likelihood: {min(unknown)!r:.60}")
         within = values.get("within")
         density = EdgeDensity.from_dict(values["density"])
         return cls(density, None if within is None else EdgeDensity.from_dict(within))

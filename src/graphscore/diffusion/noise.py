@@ -28,7 +28,7 @@ def symmetric_noise(
     full = torch.randn(
         batch, width, width, generator=generator, device=node_mask.device, dtype=dtype
     )
-    upper = full.triu(1)
+    upper = full.triu()  # the mask leaves the diagonal out
     return (upper + upper.mT) * pair_mask(node_mask)
 
 

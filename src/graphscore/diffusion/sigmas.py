@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Self
+from typing import Annotated, Self
 
 import torch
 from pydantic import Field, field_validator, model_validator
 from torch import Tensor
 
 from graphscore.errors import SettingsError
-from graphscore.settings import Settings
+from graphscore.settings import LARGEST_SIGMA, MOST_LEVELS, SMALLEST_SIGMA, Settings
 
+Sigma = Annotated[float, Field(ge=SMALLEST_SIGMA, le=LARGEST_SIGMA)]
+"""A noise level in settings."""
+Sigmas = Annotated[tuple[float, ...], Field(max_length=MOST_LEVELS)]
+"""Noise levels in settings."""
 PAPER_SIGMAS = (1.6, 0.8, 0.6, 0.4, 0.2, 0.1)
 """Noise levels of the paper's appendix, largest first."""
 
@@ -28,6 +32,8 @@ def strictly_falling(sigmas: tuple[float, ...]) -> tuple[float, ...]:
     """
     if not sigmas or min(sigmas) <= 0:
         raise ValueError("give at least one standard deviation, all above 0")
+    if min(sigmas) < SMALLEST_SIGMA or max(sigmas) > LARGEST_SIGMA:
+        raise ValueError(f"give standard deviations from {SMALLEST_SIGMA:g} to {LARGEST_SIGMA:g}")
     if any(low >= high for high, low in pairwise(sigmas)):
         raise ValueError("the standard deviations must fall strictly; sort them, largest first")
     return sigmas
@@ -40,7 +46,7 @@ class SigmaLevels(Settings):
     (1.6, 0.8, 0.6, 0.4, 0.2, 0.1)
     """
 
-    sigmas: tuple[float, ...] = PAPER_SIGMAS
+    sigmas: Sigmas = PAPER_SIGMAS
 
     _falling = field_validator("sigmas")(strictly_falling)
 
@@ -56,9 +62,9 @@ class SigmaRange(Settings):
     4.0
     """
 
-    sigma_min: float = Field(default=0.15, gt=0)
+    sigma_min: Sigma = 0.15
     """Where sampling ends."""
-    sigma_max: float = Field(default=4.0, gt=0)
+    sigma_max: Sigma = 4.0
     """Where sampling starts."""
 
     @model_validator(mode="after")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -36,6 +36,16 @@ class SamplingRun:
     device: torch.device
     accelerate: Accelerate = "auto"
     show_progress: bool = False
+
+
+def check_names(learned: Mapping[str, Any], expected: set[str]) -> None:
+    """Refuse a stored model that learned other things than its kind does.
+
+    Raises:
+        ValueError: names are missing or unknown.
+    """
+    if learned.keys() != expected:
+        raise ValueError(f"learned {sorted(learned)} in place of {sorted(expected)}")
 
 
 class TrainedSettings(RunSettings):
@@ -105,11 +115,25 @@ class Model(ABC):
     @classmethod
     @abstractmethod
     def from_learned(cls, settings: Any, learned: dict[str, Any], sizes: SizeDistribution) -> Self:
-        """Build a stored model, with weights still to be loaded into its network.
+        """Build a stored model. Its network has no memory yet (torch's device "meta"): names and
+        shapes of its weights are there to compare with those that are to be loaded.
 
         Args:
-            learned: what `learned` returned.
+            learned: what `learned` returned, or what somebody else put there.
+
+        Raises:
+            SettingsError, ValueError: it is not what `learned` returns, or the network would be too
+                large.
         """
+
+    @classmethod
+    def weight_bytes(cls, settings: Any) -> int:
+        """Return how much the weights of a model of these settings take, without building it.
+
+        Raises:
+            SettingsError: it would be too large.
+        """
+        return 0
 
     @abstractmethod
     def learned(self) -> dict[str, Any]:

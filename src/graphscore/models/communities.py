@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Self
@@ -20,6 +21,10 @@ from graphscore.progress import progress
 
 CommunitySizes = tuple[int, ...]
 """Numbers of nodes of the communities of a graph."""
+
+
+_PARTITION = re.compile(rf"[1-9][0-9]{{0,5}}(?:\+[1-9][0-9]{{0,5}}){{0,{MAX_BLOCKS - 1}}}")
+"""Sizes of communities as a model's document has them."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +61,30 @@ class CommunityDistribution:
         return {"+".join(map(str, sizes)): count for sizes, count in self.counts.items()}
 
     @classmethod
-    def from_dict(cls, values: dict[str, int]) -> Self:
-        """Return what `to_dict` gave as plain values."""
-        return cls({tuple(map(int, sizes.split("+"))): n for sizes, n in values.items()})
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Return what `to_dict` gave as plain values.
+
+        Raises:
+            ValueError: they are something else.
+        """
+        counts: dict[CommunitySizes, int] = {}
+        for text, count in values.items():
+            if _PARTITION.fullmatch(text) is None or type(count) is not int or count < 1:
+                raise ValueError(f"{text!r:.60}: {count!r:.20} are not communities and how often")
+            counts[tuple(map(int, text.split("+")))] = count
+        return cls(counts)
+
+    def check_sizes(self, nodes: Mapping[int, int]) -> None:
+        """Refuse communities that are not those of graphs of these numbers of nodes.
+
+        Raises:
+            ValueError: they are not.
+        """
+        found: Counter[int] = Counter()
+        for sizes, count in self.counts.items():
+            found[sum(sizes)] += count
+        if found != Counter(nodes):
+            raise ValueError("the communities do not add up to the graphs' numbers of nodes")
 
     def in_words(self) -> str:
         """Return how many communities graphs have, and of which sizes.

@@ -16,12 +16,15 @@ import torch
 from graphscore.config import RunSettings
 from graphscore.diffusion import BernoulliEdges, EdgeDensity
 from graphscore.graphs import NO_CONDITION, GraphBatch, node_mask_of_sizes, pair_mask
-from graphscore.models.base import Model, SamplingRun
+from graphscore.models.base import Model, SamplingRun, check_names
 from graphscore.models.request import SampleRequest
+from graphscore.models.resources import BYTES_PER_EDGE, fits_memory
 from graphscore.models.sizes import SizeDistribution, chunks_of_similar_size
 
 PAIRS_PER_CHUNK = 1_000_000
 """Pairs of nodes that are drawn at a time."""
+BYTES_PER_PAIR = 12
+"""Of what is drawn: probability, random number and entry of the matrix."""
 
 
 class ErdosRenyiSettings(RunSettings):
@@ -64,6 +67,7 @@ class ErdosRenyi(Model):
         cls, settings: ErdosRenyiSettings, learned: dict[str, Any], sizes: SizeDistribution
     ) -> Self:
         """Build a stored model."""
+        check_names(learned, {"density"})
         return cls(settings, EdgeDensity.from_dict(learned["density"]), sizes)
 
     def learned(self) -> dict[str, Any]:
@@ -75,13 +79,16 @@ class ErdosRenyi(Model):
         likelihood = BernoulliEdges(self.density)
         graphs: dict[int, nx.Graph[Any]] = {}
         chunks = chunks_of_similar_size(request.sizes, PAIRS_PER_CHUNK)
-        for index, chunk in enumerate(chunks):
-            mask = node_mask_of_sizes(request.sizes[chunk]).to(run.device)
-            logits = likelihood.prior(mask, NO_CONDITION, torch.float32)
-            pairs = pair_mask(mask)
-            mean = likelihood.mean(logits, pairs)
-            unseen = torch.full((len(mask),), math.inf, device=mask.device)
-            adj = likelihood.draw(mean, unseen, pairs, generator=run.random(index))
-            made = GraphBatch(adj, mask).to("cpu").to_networkx()
-            graphs |= dict(zip(chunk.tolist(), made))
+        most = int(request.sizes.max())
+        bytes_per_pair = BYTES_PER_PAIR + self.density.at(most) * BYTES_PER_EDGE / 2
+        with fits_memory(most, bytes_per_pair, run.device):
+            for index, chunk in enumerate(chunks):
+                mask = node_mask_of_sizes(request.sizes[chunk]).to(run.device)
+                logits = likelihood.prior(mask, NO_CONDITION, torch.float32)
+                pairs = pair_mask(mask)
+                mean = likelihood.mean(logits, pairs)
+                unseen = torch.full((len(mask),), math.inf, device=mask.device)
+                adj = likelihood.draw(mean, unseen, pairs, generator=run.random(index))
+                made = GraphBatch(adj, mask).to("cpu").to_networkx()
+                graphs |= dict(zip(chunk.tolist(), made))
         return [graphs[index] for index in range(len(request.sizes))]

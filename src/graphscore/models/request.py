@@ -16,10 +16,9 @@ from graphscore.models.communities import (
     CommunitySizes,
     community_tensor,
 )
+from graphscore.models.resources import MOST_NODES
 from graphscore.models.sizes import SizeDistribution
 
-MOST_NODES = 100_000
-"""Nodes of a graph whose pairs alone, one number each, take 40 GB."""
 LONGEST = 60
 """Characters of what was asked for that a message repeats."""
 
@@ -109,7 +108,7 @@ def _checked(nodes: list[int]) -> Tensor:
     if max(nodes) > MOST_NODES:
         raise SettingsError(
             f"{max(nodes)} nodes are asked for, but a graph of more than {MOST_NODES} has too many "
-            "pairs for any memory. Ask for fewer."
+            "pairs of nodes. Ask for fewer."
         )
     return torch.tensor(nodes)
 

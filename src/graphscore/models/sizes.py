@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from graphscore.errors import GraphDataError
+from graphscore.models.resources import MOST_NODES
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,16 @@ class SizeDistribution:
         """Count the sizes of graphs.
 
         Raises:
-            GraphDataError: there are none.
+            GraphDataError: there are none, or one is too large.
         """
         counts = dict(sorted(Counter(int(size) for size in sizes).items()))
         if not counts:
             raise GraphDataError("no graphs to take sizes from; give at least one.")
+        if max(counts) > MOST_NODES:
+            raise GraphDataError(
+                f"a graph of {max(counts)} nodes; models are made of pairs of nodes, and graphs of "
+                f"more than {MOST_NODES} have too many. Leave out larger graphs."
+            )
         return cls(counts)
 
     @property

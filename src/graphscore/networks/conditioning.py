@@ -97,13 +97,9 @@ class LevelTable(nn.Module):
         columns = LevelColumns(self, len(self.widths), sum(self.widths), len(bias))
         self.widths.append(len(bias))
         levels = len(self.gain)
-        self.bias = nn.Parameter(torch.cat([self.bias.detach(), bias]))
-        self.gain = nn.Parameter(
-            torch.cat([self.gain.detach(), bias.new_ones(levels, len(bias))], 1)
-        )
-        self.shift = nn.Parameter(
-            torch.cat([self.shift.detach(), bias.new_zeros(levels, len(bias))], 1)
-        )
+        self.bias = _longer(self.bias, bias)
+        self.gain = _longer(self.gain, bias.new_ones(levels, len(bias)))
+        self.shift = _longer(self.shift, bias.new_zeros(levels, len(bias)))
         return columns
 
     def forward(self, level_weights: Tensor) -> Conditioning:
@@ -151,6 +147,16 @@ class LevelColumns:
     def shift(self) -> Tensor:
         """(L,out)."""
         return self.table.shift.narrow(1, self.start, self.width)
+
+
+def _longer(parameter: nn.Parameter, more: Tensor) -> nn.Parameter:
+    """Join columns to a parameter; without `torch.cat`, whose version for networks without memory
+    takes a second to import."""
+    before = parameter.shape[-1]
+    joined = more.new_empty(*more.shape[:-1], before + more.shape[-1])
+    joined[..., :before].copy_(parameter.detach())
+    joined[..., before:].copy_(more)
+    return nn.Parameter(joined)
 
 
 def scaled(x: Tensor, gain: Tensor, shift: Tensor) -> Tensor:

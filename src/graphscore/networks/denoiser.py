@@ -47,7 +47,7 @@ def linear(
 ) -> nn.Linear:
     """Return a linear map that keeps the size of its input times `gain`, drawn from `generator`."""
     layer: nn.Linear = nn.utils.skip_init(  # type: ignore[no-untyped-call]
-        nn.Linear, width_in, width_out, bias=bias
+        nn.Linear, width_in, width_out, bias=bias, device=torch.get_default_device()
     )
     nn.init.normal_(layer.weight, std=gain / math.sqrt(width_in), generator=generator)
     if bias:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from graphscore.settings import Settings
+from graphscore.settings import LONGEST_WALK, MOST_BLOCKS, MOST_LAYERS, WIDEST, Settings
+
+Channels = Annotated[int, Field(ge=1, le=WIDEST)]
 
 
 class EDPGNNSettings(Settings):
@@ -17,17 +19,19 @@ class EDPGNNSettings(Settings):
     """
 
     kind: Literal["edp-gnn"] = "edp-gnn"
-    channels: tuple[int, ...] = (4, 4, 4, 4, 4)
+    channels: tuple[Channels, ...] = Field(
+        default=(4, 4, 4, 4, 4), min_length=1, max_length=MOST_LAYERS
+    )
     """Adjacency channels that each layer produces; the length is the number of layers."""
-    message_steps: int = Field(default=4, ge=1)
+    message_steps: int = Field(default=4, ge=1, le=MOST_LAYERS)
     """Message-passing steps M in every layer."""
-    features: int = Field(default=16, ge=1)
+    features: int = Field(default=16, ge=1, le=WIDEST)
     """Width F of the node features of one step."""
-    edge_width: int = Field(default=16, ge=1)
+    edge_width: int = Field(default=16, ge=1, le=WIDEST)
     """Hidden width of the edge and output MLPs."""
     activation: Literal["silu", "elu"] = "silu"
     """Activation inside the MLPs; the text names none, and SiLU is cheaper than ELU on CPUs."""
-    node_feat_dim: int = Field(default=0, ge=0)
+    node_feat_dim: int = Field(default=0, ge=0, le=WIDEST)
     """Width of node features from the data, joined to the weighted degree."""
     learnable_adjacency: bool = True
     """Pass messages over the previous layer's channels; if off, always over the input's."""
@@ -46,11 +50,10 @@ class EDPGNNSettings(Settings):
     initial_gains: Literal["inverse-sigma", "one"] = "inverse-sigma"
     """Where the output MLP's first and last gains start; always one in the model "denoiser"."""
 
-    @model_validator(mode="after")
-    def _has_layers(self) -> Self:
-        if not self.channels or min(self.channels) < 1:
-            raise ValueError("channels needs at least one layer and at least one channel in each")
-        return self
+    @property
+    def numbers_per_pair(self) -> int:
+        """Numbers that a call holds for every entry of the matrix, at least."""
+        return 1 + sum(self.channels)
 
     @classmethod
     def released(cls, **changes: object) -> EDPGNNSettings:
@@ -85,25 +88,30 @@ class DenoiserSettings(Settings):
     """
 
     kind: Literal["denoiser"] = "denoiser"
-    blocks: int = Field(default=8, ge=1)
+    blocks: int = Field(default=8, ge=1, le=MOST_BLOCKS)
     """Number of blocks."""
-    pair_width: int = Field(default=64, ge=2)
+    pair_width: int = Field(default=64, ge=2, le=WIDEST)
     """Features C of a pair; hidden layers of pairs have twice as many."""
-    node_width: int = Field(default=32, ge=1)
+    node_width: int = Field(default=32, ge=1, le=WIDEST)
     """Features of a node."""
-    product_width: int = Field(default=32, ge=0)
+    product_width: int = Field(default=32, ge=0, le=WIDEST)
     """Channels of the triangle product of every block; 0 turns them off."""
-    walk_steps: int = Field(default=4, ge=0)
+    walk_steps: int = Field(default=4, ge=0, le=LONGEST_WALK)
     """Length of the random walks among the input features of pairs; 0 turns them off."""
-    conditioning_width: int = Field(default=32, ge=1)
+    conditioning_width: int = Field(default=32, ge=1, le=WIDEST)
     """Width of the MLP that turns sigma into gains and shifts."""
-    node_feat_dim: int = Field(default=0, ge=0)
+    node_feat_dim: int = Field(default=0, ge=0, le=WIDEST)
     """Width of node features from the data."""
     communities: bool = False
     """Condition on communities: pairs know whether they are within one community."""
     analytic_skip: bool = True
     """Add the analytic posterior of independent edges to the answer; if off, the network has to
     learn that too."""
+
+    @property
+    def numbers_per_pair(self) -> int:
+        """Numbers that a call holds for every entry of the matrix, at least."""
+        return self.pair_width + 2 * self.product_width + self.node_width
 
 
 NetworkSettings = Annotated[EDPGNNSettings | DenoiserSettings, Field(discriminator="kind")]

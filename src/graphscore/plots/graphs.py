@@ -101,9 +101,9 @@ def check_picture(path: str | os.PathLike[str]) -> None:
         raise OutputError(
             f"{path}: cannot write a picture of kind {suffix!r}. Use one of: {', '.join(FORMATS)}."
         )
+    check_place(Path(path))
     if Path(path).is_dir():
         raise OutputError(f"{path}: a folder of that name exists. Give another name.")
-    check_place(Path(path))
 
 
 def draw_graph(

@@ -90,6 +90,24 @@ class Muon(torch.optim.Optimizer):
         return momentum
 
 
+def state_after_a_step(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Return what the state of an optimiser is like, by number of the parameter and name.
+
+    >>> weight = nn.Parameter(torch.zeros(3))
+    >>> state_after_a_step(torch.optim.Adam([weight])).keys()
+    dict_keys(['0.step', '0.exp_avg', '0.exp_avg_sq'])
+    """
+    (group,) = optimiser.param_groups
+    state = {}
+    for number, parameter in enumerate(group["params"]):
+        if isinstance(optimiser, Muon) and _is_matrix(parameter.shape):
+            state[f"{number}.momentum"] = parameter
+        else:
+            state[f"{number}.step"] = torch.zeros((), dtype=torch.float32)
+            state |= {f"{number}.{name}": parameter for name in ("exp_avg", "exp_avg_sq")}
+    return state
+
+
 def _is_matrix(shape: torch.Size) -> bool:
     return len(shape) == 2 and min(shape) >= SMALLEST_SIDE
 

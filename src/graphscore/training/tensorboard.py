@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from graphscore.errors import MissingExtraError
+from graphscore.errors import MissingExtraError, warn
 from graphscore.training.trainer import TrainingRecord
 
 
@@ -20,8 +20,22 @@ def tensorboard_writer(folder: str | os.PathLike[str]) -> Callable[[TrainingReco
     except ImportError:
         raise MissingExtraError("tensorboard", "tensorboard", "Writing TensorBoard logs") from None
     writer: SummaryWriter | None = None
+    failed = False
 
     def write(record: TrainingRecord) -> None:
+        nonlocal failed
+        if failed:
+            return
+        try:
+            add(record)
+        except OSError as error:
+            failed = True
+            warn(
+                f"{folder}: cannot write ({error.strerror or error}). Training goes on, without "
+                "more scalars for TensorBoard."
+            )
+
+    def add(record: TrainingRecord) -> None:
         nonlocal writer
         # Made late: a run folder must be empty when the run starts.
         # Whatever an interrupted run wrote beyond the point it resumes from is hidden.

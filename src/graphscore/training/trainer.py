@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from graphscore.errors import TrainingError
 from graphscore.graphs.batch import GraphBatch
 from graphscore.seeding import torch_generator
-from graphscore.settings import Settings
+from graphscore.settings import MOST_STEPS, Settings
 from graphscore.training.batching import (
     Batches,
     BatchSampler,
@@ -37,9 +37,9 @@ OVERHEAD = {"cpu": 10_000, "cuda": 500_000}
 class TrainingSettings(Settings):
     """How a network is trained."""
 
-    steps: int = Field(default=5000, ge=1)
+    steps: int = Field(default=5000, ge=1, le=MOST_STEPS)
     """Optimiser steps in all."""
-    batch_size: int = Field(default=32, ge=1)
+    batch_size: int = Field(default=32, ge=1, le=100_000)
     """Graphs per step; score matching perturbs each at every noise level."""
     optimiser: Literal["adam", "muon"] = "adam"
     """Adam, or Muon, which makes the singular values of a matrix's update alike."""
@@ -47,13 +47,13 @@ class TrainingSettings(Settings):
     """Learning rate at the start; Muon needs a larger one than Adam."""
     final_learning_rate: float = Field(default=2e-5, gt=0)
     """Learning rate at the last step; it falls on a cosine in between."""
-    warmup_steps: int = Field(default=0, ge=0)
+    warmup_steps: int = Field(default=0, ge=0, le=MOST_STEPS)
     """Steps over which the learning rate rises from zero."""
     gradient_clip: float = Field(default=100.0, gt=0)
     """Largest norm of the gradient; longer ones are scaled down to it."""
     ema_decay: float = Field(default=0.999, ge=0, lt=1)
     """Decay of the moving average of weights that sampling uses."""
-    log_every: int = Field(default=25, ge=1)
+    log_every: int = Field(default=25, ge=1, le=100_000)
     """Steps that one record of the log averages over."""
 
 

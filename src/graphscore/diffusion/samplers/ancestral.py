@@ -25,6 +25,7 @@ from graphscore.diffusion.samplers.base import (
 )
 from graphscore.diffusion.sigmas import SigmaRange
 from graphscore.graphs.state import GraphState
+from graphscore.settings import MOST_SAMPLING_STEPS
 
 SPACINGS = (3.0, 7.0)
 """Spacings of the noise levels that a search tries."""
@@ -38,7 +39,7 @@ class AncestralSettings(RangeSamplerSettings):
     """
 
     kind: Literal["ancestral"] = "ancestral"
-    steps: int = Field(default=128, ge=1)
+    steps: int = Field(default=128, ge=1, le=MOST_SAMPLING_STEPS)
     """Noise levels from the largest to the smallest, one network call at each."""
     noise: Literal["independent", "posterior"] = "independent"
     """Independent noise forgets the state before; posterior noise is drawn given that state and the

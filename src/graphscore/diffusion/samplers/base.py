@@ -9,7 +9,7 @@ from typing import Self
 import torch
 from pydantic import Field
 
-from graphscore.diffusion.sigmas import SigmaLevels, SigmaRange, karras_sigmas
+from graphscore.diffusion.sigmas import Sigma, SigmaLevels, SigmaRange, karras_sigmas
 from graphscore.errors import SamplingError
 from graphscore.graphs.state import GraphState
 from graphscore.settings import Settings
@@ -48,10 +48,10 @@ class RangeSamplerSettings(SamplerSettings):
 
     steps: int
     """Noise levels from the largest to the smallest."""
-    sigma_max: float | None = Field(default=None, gt=0)
+    sigma_max: Sigma | None = None
     """Noise level to start from; the largest that the network was trained on if not given. Steps at
     noise that hides everything are better spent at the levels where graphs take shape."""
-    rho: float = Field(default=7.0, gt=0)
+    rho: float = Field(default=7.0, ge=0.1, le=1000)
     """Spacing of the levels: 1 is even, larger values put more of them at small sigma."""
 
     def total_steps(self, noise: SigmaLevels | SigmaRange) -> int:

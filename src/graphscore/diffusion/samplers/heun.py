@@ -23,6 +23,7 @@ from graphscore.diffusion.samplers.base import (
 )
 from graphscore.diffusion.sigmas import SigmaRange
 from graphscore.graphs.state import GraphState
+from graphscore.settings import MOST_SAMPLING_STEPS
 
 LARGEST_CHURN = math.sqrt(2) - 1
 """Of one step: as much new noise as is there already."""
@@ -38,9 +39,9 @@ class HeunSettings(RangeSamplerSettings):
     """
 
     kind: Literal["heun"] = "heun"
-    steps: int = Field(default=64, ge=1)
+    steps: int = Field(default=64, ge=1, le=MOST_SAMPLING_STEPS)
     """Noise levels from the largest to the smallest; each is left by one step of Heun's method."""
-    churn: float = Field(default=0.0, ge=0)
+    churn: float = Field(default=0.0, ge=0, le=1e6)
     """Fresh noise, S_churn of Karras et al.: before each step sigma is raised by the factor
     1 + churn / steps, at most by the square root of 2. With 0 the flow is deterministic."""
 

@@ -13,9 +13,10 @@ from graphscore.diffusion.likelihood import Prior
 from graphscore.diffusion.noise import noise_like
 from graphscore.diffusion.posterior import Score
 from graphscore.diffusion.samplers.base import OnStep, SamplerSettings, SamplingResult
-from graphscore.diffusion.sigmas import SigmaLevels, SigmaRange, strictly_falling
+from graphscore.diffusion.sigmas import SigmaLevels, SigmaRange, Sigmas, strictly_falling
 from graphscore.errors import SamplingError
 from graphscore.graphs.state import GraphState
+from graphscore.settings import MOST_LANGEVIN_STEPS
 
 STEP_SIZES, NOISE_SCALES = (5e-3, 2e-3, 1e-3, 5e-4, 2e-4), (1.0, 0.9, 0.7)
 """epsilon and epsilon_s that a search tries (appendix)."""
@@ -29,9 +30,9 @@ class LangevinSettings(SamplerSettings):
     """epsilon: the step size at the smallest sigma; alpha_i = epsilon sigma_i^2 / sigma_L^2."""
     noise_scale: float = Field(default=1.0, ge=0)
     """epsilon_s: factor of the noise of every step (appendix)."""
-    steps_per_level: int = Field(default=1000, ge=1)
+    steps_per_level: int = Field(default=1000, ge=1, le=MOST_LANGEVIN_STEPS)
     """T: steps at each noise level."""
-    sigmas: tuple[float, ...] | None = None
+    sigmas: Sigmas | None = None
     """Noise levels, largest first. If not given, those that the network was trained on; of a range,
     the paper's levels within it."""
 

@@ -26,7 +26,7 @@ from graphscore.diffusion.samplers import SAMPLERS, LangevinSettings, SamplerSet
 from graphscore.diffusion.sigmas import PAPER_SIGMAS
 from graphscore.errors import SettingsError
 from graphscore.graphs import COMMUNITY, GraphBatch, GraphState, node_mask_of_sizes
-from graphscore.models.base import Model, SamplingRun
+from graphscore.models.base import Model, SamplingRun, check_names
 from graphscore.models.communities import (
     CommunityDistribution,
     community_numbers,
@@ -35,6 +35,7 @@ from graphscore.models.communities import (
 from graphscore.models.diffusion.defaults import denoiser_defaults
 from graphscore.models.diffusion.settings import DenoiserModelSettings, EDPGNNModelSettings
 from graphscore.models.request import SampleRequest
+from graphscore.models.resources import build_network, fits_memory, weight_bytes
 from graphscore.models.sizes import SizeDistribution, chunks_of_similar_size
 from graphscore.networks import EDPGNN, Denoiser, DenoiserSettings, EDPGNNSettings
 from graphscore.progress import progress
@@ -74,7 +75,11 @@ class DiffusionModel(Model):
         chunks = chunks_of_similar_size(sizes, PAIRS_PER_CHUNK.get(run.device.type, 100_000))
         graphs: dict[int, nx.Graph[Any]] = {}
         steps = sampling.total_steps(noise)
-        with progress("sampling", steps * len(chunks), enabled=run.show_progress) as update:
+        bytes_per_pair = 4 * self.settings.network.numbers_per_pair
+        with (
+            progress("sampling", steps * len(chunks), enabled=run.show_progress) as update,
+            fits_memory(int(sizes.max()), bytes_per_pair, run.device),
+        ):
             for index, chunk in enumerate(chunks):
                 mask = node_mask_of_sizes(sizes[chunk]).to(run.device)
                 condition = request.condition(chunk, mask.shape[1]).to(run.device)
@@ -157,15 +162,22 @@ class EDPGNNModel(DiffusionModel):
     Args:
         settings: complete settings of the run.
         sizes: of the training graphs.
+        blank: with a network without memory, whose weights are to be loaded.
     """
 
     Settings = EDPGNNModelSettings
 
-    def __init__(self, settings: EDPGNNModelSettings, sizes: SizeDistribution) -> None:
+    def __init__(
+        self, settings: EDPGNNModelSettings, sizes: SizeDistribution, *, blank: bool = False
+    ) -> None:
         self.settings = settings
         self.sizes = sizes
-        generator = torch_generator(settings.seed, "initial weights")
-        self.network = EDPGNN(settings.network, settings.noise.sigmas, generator=generator)
+
+        def make() -> EDPGNN:
+            generator = torch_generator(settings.seed, "initial weights")
+            return EDPGNN(settings.network, settings.noise.sigmas, generator=generator)
+
+        self.network = build_network(make, blank=blank)
         self.objective = ScoreMatching(settings.noise.sigmas)
         # Scores need no prior of edges; only decoding is used.
         self.likelihood = GraphLikelihood(BernoulliEdges(EdgeDensity(level=0.0)))
@@ -188,7 +200,14 @@ class EDPGNNModel(DiffusionModel):
         cls, settings: EDPGNNModelSettings, learned: dict[str, Any], sizes: SizeDistribution
     ) -> Self:
         """Build a stored model, with weights still to be loaded."""
-        return cls(settings, sizes)
+        _check_features(settings.network)
+        check_names(learned, set())
+        return cls(settings, sizes, blank=True)
+
+    @classmethod
+    def weight_bytes(cls, settings: EDPGNNModelSettings) -> int:
+        """Return how much the weights take."""
+        return weight_bytes(cls(settings, SizeDistribution({1: 1}), blank=True).network)
 
     def learned(self) -> dict[str, Any]:
         """Return nothing: all that was learned is in the weights."""
@@ -204,6 +223,7 @@ class DenoiserModel(DiffusionModel):
         likelihood: of edges, with the training graphs' density as its prior.
         communities: of the training graphs, if the network is conditioned on them.
         guide_likelihood: of the guide model, if there is one.
+        blank: with networks without memory, whose weights are to be loaded.
     """
 
     Settings = DenoiserModelSettings
@@ -216,17 +236,22 @@ class DenoiserModel(DiffusionModel):
         likelihood: BernoulliEdges,
         communities: CommunityDistribution | None = None,
         guide_likelihood: BernoulliEdges | None = None,
+        *,
+        blank: bool = False,
     ) -> None:
         self.settings = settings
         self.sizes = sizes
         self.communities = communities
         self.likelihood = GraphLikelihood(likelihood)
         self.objective = Denoising(settings.noise, settings.objective)
-        generator = torch_generator(settings.seed, "initial weights")
-        self.network = make_posterior(
-            settings.network, self.likelihood, settings.noise, generator=generator
-        )
-        if settings.guide is not None:
+
+        def make() -> Posterior:
+            generator = torch_generator(settings.seed, "initial weights")
+            network = make_posterior(
+                settings.network, self.likelihood, settings.noise, generator=generator
+            )
+            if settings.guide is None:
+                return network
             assert guide_likelihood is not None
             guide = make_posterior(
                 settings.guide.network,
@@ -234,7 +259,9 @@ class DenoiserModel(DiffusionModel):
                 settings.guide.noise or settings.noise,
                 generator=generator,
             )
-            self.network = GuidedPosterior(self.network, guide, settings.guide)
+            return GuidedPosterior(network, guide, settings.guide)
+
+        self.network = build_network(make, blank=blank)
 
     @classmethod
     def defaults(cls, nodes: int, *, on_cpu: bool) -> dict[str, Any]:
@@ -268,13 +295,26 @@ class DenoiserModel(DiffusionModel):
         cls, settings: DenoiserModelSettings, learned: dict[str, Any], sizes: SizeDistribution
     ) -> Self:
         """Build a stored model, with weights still to be loaded."""
-        communities = guide = None
+        _check_features(settings.network)
+        expected, communities, guide = {"likelihood"}, None, None
         if settings.communities:
+            expected.add("communities")
             communities = CommunityDistribution.from_dict(learned["communities"])
+            communities.check_sizes(sizes.counts)
         if settings.guide is not None:
-            guide = BernoulliEdges.from_dict(learned["guide_likelihood"])
-        likelihood = BernoulliEdges.from_dict(learned["likelihood"])
-        return cls(settings, sizes, likelihood, communities, guide)
+            _check_features(settings.guide.network)
+            expected.add("guide_likelihood")
+            guide = _stored_edges(learned["guide_likelihood"], settings)
+        likelihood = _stored_edges(learned["likelihood"], settings)
+        check_names(learned, expected)
+        return cls(settings, sizes, likelihood, communities, guide, blank=True)
+
+    @classmethod
+    def weight_bytes(cls, settings: DenoiserModelSettings) -> int:
+        """Return how much the weights take, those of a guide model included."""
+        edges, sizes = BernoulliEdges(EdgeDensity(level=0.0)), SizeDistribution({1: 1})
+        blank = cls(settings, sizes, edges, guide_likelihood=edges, blank=True)
+        return weight_bytes(blank.network)
 
     def learned(self) -> dict[str, Any]:
         """Return the likelihoods, and the sizes of communities, as plain values."""
@@ -303,6 +343,14 @@ def make_posterior(
     sigmas = tuple(high * (low / high) ** (level / (LEVELS - 1)) for level in range(LEVELS))
     inner = EDPGNN(shape.replaced(initial_gains="one"), sigmas, generator=generator)
     return Posterior(inner, likelihood)
+
+
+def _stored_edges(values: dict[str, Any], settings: DenoiserModelSettings) -> BernoulliEdges:
+    """Return a stored likelihood of a model, which knows communities if the model does."""
+    edges = BernoulliEdges.from_dict(values)
+    if (edges.within is not None) != settings.communities:
+        raise ValueError("a density within communities belongs to models conditioned on them")
+    return edges
 
 
 def _check_features(shape: DenoiserSettings | EDPGNNSettings) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
-from pydantic import field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from graphscore.diffusion import DenoisingSettings, GuidanceSettings, SigmaLevels, SigmaRange
 from graphscore.diffusion.samplers import (
@@ -14,8 +14,10 @@ from graphscore.diffusion.samplers import (
     SamplerSettings,
     SamplingSettings,
 )
+from graphscore.diffusion.sigmas import PAPER_SIGMAS
 from graphscore.models.base import TrainedSettings
 from graphscore.networks import DenoiserSettings, EDPGNNSettings, NetworkSettings
+from graphscore.settings import MOST_LANGEVIN_STEPS
 
 
 class GuideSettings(GuidanceSettings):
@@ -41,20 +43,30 @@ class DenoiserModelSettings(TrainedSettings):
     @property
     def communities(self) -> bool:
         """Whether the network is conditioned on communities."""
-        return isinstance(self.network, DenoiserSettings) and self.network.communities
+        return _knows_communities(self.network)
+
+    @model_validator(mode="after")
+    def _guide_fits(self) -> Self:
+        if self.guide is not None and _knows_communities(self.guide.network) != self.communities:
+            raise ValueError(
+                "guide.network: a model and its guide are both conditioned on communities, or both "
+                "not"
+            )
+        return self
 
     @model_validator(mode="after")
     def _samples_within(self) -> Self:
         # Before training, rather than when graphs are asked for.
         self.noise.starting_at(getattr(self.sampling, "sigma_max", None))
         _check_levels(self.sampling, self.noise.sigma_min, self.noise.sigma_max)
+        _check_length(self.sampling, PAPER_SIGMAS)
         return self
 
 
 class EDPGNNModelSettings(TrainedSettings):
     """The paper's model: score matching at fixed noise levels, Langevin sampling."""
 
-    model: str = "edp-gnn"
+    model: str = Field(default="edp-gnn", max_length=100)
     """Its name in the registry: edp-gnn, or one that stands for other settings of the network."""
     network: EDPGNNSettings = EDPGNNSettings()
     noise: SigmaLevels = SigmaLevels()
@@ -63,6 +75,7 @@ class EDPGNNModelSettings(TrainedSettings):
     @model_validator(mode="after")
     def _samples_within(self) -> Self:
         _check_levels(self.sampling, min(self.noise.sigmas), max(self.noise.sigmas))
+        _check_length(self.sampling, self.noise.sigmas)
         return self
 
     @field_validator("sampling", mode="before")
@@ -77,6 +90,23 @@ class EDPGNNModelSettings(TrainedSettings):
                 "(network.kind 'edp-gnn'), or the sampler 'langevin'"
             )
         return sampling
+
+
+def _knows_communities(network: DenoiserSettings | EDPGNNSettings) -> bool:
+    return isinstance(network, DenoiserSettings) and network.communities
+
+
+def _check_length(sampling: SamplerSettings, trained: Sequence[float]) -> None:
+    """Refuse Langevin dynamics that would take days."""
+    if not isinstance(sampling, LangevinSettings):
+        return
+    levels = len(sampling.sigmas or trained)
+    steps = levels * sampling.steps_per_level
+    if steps > MOST_LANGEVIN_STEPS:
+        raise ValueError(
+            f"sampling has {sampling.steps_per_level} steps at each of {levels} noise levels, "
+            f"{steps} in all; use {MOST_LANGEVIN_STEPS} at most"
+        )
 
 
 def _check_levels(sampling: SamplerSettings, low: float, high: float) -> None:

@@ -1,0 +1,162 @@
+"""The log of a training: one JSON record per line, readable whatever happened to single lines."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from graphscore.atomic import write_file
+from graphscore.errors import OutputError, warn
+from graphscore.regular import open_regular
+
+LONGEST = 1 << 20
+"""Bytes of a line; a longer one is no record."""
+MOST_BYTES = 1 << 28
+"""Of a log; a hundred million steps take less."""
+PER_LEVEL = "per_level"
+"""The one entry of a record that is a list."""
+
+
+class TrainingLog:
+    """Reads and writes the log of a run; it is never a reason to end a training.
+
+    Lines that cannot be written are kept in memory and written with the next one. Lines that
+    cannot be read are left out.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._unwritten: list[bytes] = []
+        self._torn = False
+
+    def start(self) -> None:
+        """Write an empty log."""
+        write_file(self.path, b"")
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Add one record; a warning, once, if it cannot be written now."""
+        self._unwritten.append(json.dumps(record).encode() + b"\n")
+        try:
+            self._write()
+        except OSError as error:
+            if len(self._unwritten) == 1:
+                warn(
+                    f"{self.path}: cannot write ({error.strerror}). Training goes on, and these "
+                    "lines are written when that is possible again."
+                )
+
+    def sync(self) -> None:
+        """Have on the disk what can be written, so that the log is as new as a checkpoint."""
+        with contextlib.suppress(OSError):
+            if self._unwritten:
+                self._write()
+            with self.path.open("ab") as stream:
+                os.fsync(stream.fileno())
+
+    def _write(self) -> None:
+        lines = b"".join(self._unwritten)
+        size = None
+        try:
+            with self.path.open("ab") as stream:
+                size = stream.tell()
+                stream.write(b"\n" + lines if self._torn else lines)
+        except OSError:
+            if size is not None:
+                # No half line, and none that is written a second time.
+                self._torn = True
+                with contextlib.suppress(OSError):
+                    os.truncate(self.path, size)
+                    self._torn = False
+            raise
+        self._unwritten.clear()
+        self._torn = False
+
+    def records(self) -> list[dict[str, Any]]:
+        """Read the log; with one warning lines are left out that are no records.
+
+        A last line cut short by a crash is left out without one.
+        """
+        try:
+            return self._read()
+        except OSError as error:
+            warn(f"{self.path}: cannot be read ({error.strerror}). It is taken as empty.")
+            return []
+
+    def cut(self, step: int) -> None:
+        """Rewrite the log with the records up to `step`, where training continues."""
+        records = None
+        for _ in range(2):  # a disk may fail once
+            with contextlib.suppress(OSError):
+                records = self._read()
+                break
+        if records is None:
+            records = []
+            set_aside(self.path)
+        kept = [record for record in records if record["step"] <= step]
+        write_file(self.path, "".join(json.dumps(record) + "\n" for record in kept).encode())
+
+    def _read(self) -> list[dict[str, Any]]:
+        if not os.path.lexists(self.path):
+            return []
+        with open_regular(self.path, follow_links=False) as stream:
+            if os.fstat(stream.fileno()).st_size > MOST_BYTES:
+                raise OSError(0, f"larger than {MOST_BYTES} bytes")
+            found: dict[int, dict[str, Any]] = {}
+            left_out = 0
+            for line in _lines(stream):
+                record = _record(line)
+                if record is not None:
+                    found[record["step"]] = record
+                elif line.endswith(b"\n") and line.strip():
+                    left_out += 1
+        if left_out:
+            warn(f"{self.path}: {left_out} lines are no records of a training and are left out.")
+        return list(found.values())
+
+
+def _lines(stream: Any) -> Iterator[bytes]:
+    """The lines of a file; of one that is too long only the end."""
+    while line := stream.readline(LONGEST):
+        while len(line) == LONGEST and not line.endswith(b"\n"):
+            line = b"..." + stream.readline(LONGEST - 3)
+        yield line
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    """The record in a line, or None: a step and other numbers, one of them per noise level."""
+    try:
+        record = json.loads(line.decode())
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict) or type(record.get("step")) is not int:
+        return None
+    levels = record.get(PER_LEVEL, [])
+    single = [value for name, value in record.items() if name != PER_LEVEL]
+    numbers = isinstance(levels, list) and all(map(_is_number, itertools.chain(single, levels)))
+    return record if numbers and record["step"] >= 0 else None
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is float or (type(value) is int and abs(value) < 2**63)
+
+
+def set_aside(path: Path) -> None:
+    """Rename what is in the way of a file of a run, with a warning; nothing is removed.
+
+    Raises:
+        OutputError: it cannot be renamed.
+    """
+    names = (path.with_name(f"{path.name}.old{number or ''}") for number in itertools.count())
+    new = next(name for name in names if not os.path.lexists(name))
+    try:
+        path.rename(new)
+    except OSError as error:
+        raise OutputError(
+            f"{path}: cannot be read, nor renamed ({error.strerror}). Remove it by hand."
+        ) from None
+    warn(f"{path}: cannot be read as a file of this run; it is kept as {new.name}.")

@@ -1,0 +1,191 @@
+"""Read the two files of a checkpoint, its document and its tensors; nothing in them is believed.
+
+Both may come from a stranger, or have been damaged. Digests find damage; they are no signatures.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+import safetensors
+from pydantic import Field
+from safetensors.torch import load as load_tensors
+from torch import Tensor
+
+from graphscore.artifacts.document import FORMAT, VERSION, ModelDocument, digest
+from graphscore.artifacts.reading import (
+    REMEDY,
+    DamagedError,
+    open_own,
+    read_json,
+    without_repetition,
+)
+from graphscore.config import RunSettings
+from graphscore.errors import CheckpointError, SettingsError
+from graphscore.models import MODELS, stored_settings
+from graphscore.settings import Settings
+
+MOST_DOCUMENT_BYTES = 8_000_000
+"""Those that come with graphscore have 5,000; 100,000 kinds of communities take 6 million."""
+STATES = 8
+"""Tensor files are at most so many times as large as the weights: a run's state is four times."""
+SMALL_FILE = 16_000_000
+"""Tensor files up to this size are read in any case."""
+MOST_HEADER_BYTES = 8_000_000
+_PIECE = 2**20
+MOST_TENSORS = 25_000
+"""In a file; a run's state of the deepest network that settings allow has fewer."""
+DTYPES = {"F32": 4, "F64": 8, "I64": 8}
+"""Types of tensors in checkpoints, and bytes of a number."""
+Count = Annotated[int, Field(ge=0, le=2**40)]
+
+
+class TensorPlace(Settings):
+    """Type, shape and place of a tensor in a safetensors file."""
+
+    dtype: Literal["F32", "F64", "I64"]
+    shape: tuple[Count, ...] = Field(max_length=8)
+    data_offsets: tuple[Count, Count]
+
+
+def read_document_file(path: Path) -> ModelDocument:
+    """Read and verify a document.
+
+    Raises:
+        DamagedError: missing, truncated or edited.
+        CheckpointError: written by another version, or not the document of a model.
+    """
+    body = read_json(path, MOST_DOCUMENT_BYTES)
+    ours = isinstance(body, dict) and body.get("format") in (FORMAT, "graphscore checkpoint")
+    foreign = f"{path}: not a graphscore checkpoint"
+    if not isinstance(body, dict):
+        raise DamagedError(foreign)
+    # Another version may have another digest.
+    if body.get("version") == VERSION and body.pop("digest", None) != digest(body):
+        changed = f"{path}: its content was changed after it was written"
+        raise DamagedError(changed if ours else foreign)
+    if not ours:
+        raise CheckpointError(f"{foreign}. {REMEDY}")
+    if body.get("version") != VERSION:
+        raise CheckpointError(
+            f"{path}: checkpoint version {body.get('version')!s:.20}, but this graphscore reads "
+            f"version {VERSION} only. Convert a model of version 1 with scripts/convert_v1.py of "
+            "the source repository, use the graphscore that wrote it, or train again."
+        )
+    try:
+        return ModelDocument(**body)
+    except SettingsError as error:
+        raise CheckpointError(f"{path}: not the document of a model: {error} {REMEDY}") from None
+
+
+def settings_of(document: ModelDocument, folder: Path) -> RunSettings:
+    """Return the settings of a stored model.
+
+    Raises:
+        CheckpointError: they are not those of a known model.
+    """
+    try:
+        return stored_settings(document.settings)
+    except SettingsError as error:
+        raise CheckpointError(
+            f"{folder}: not the settings of a model of this version of graphscore: {error} {REMEDY}"
+        ) from None
+
+
+def read_tensors(folder: Path, document: ModelDocument) -> dict[str, Tensor]:
+    """Read and verify the tensors that a document names, on the CPU.
+
+    Size, digest and header are checked before memory is taken. Names and shapes are for the reader
+    of the tensors to check, see `training.training_state.mismatch`.
+
+    Raises:
+        DamagedError: the file is missing, truncated or was changed.
+        CheckpointError: it is not what the document stands for.
+    """
+    expected = document.tensors
+    if expected is None:
+        raise CheckpointError(f"{folder}: its document names no tensors. {REMEDY}")
+    path = folder / expected.file
+    most = _most_bytes(document, folder)
+    if expected.bytes > most:
+        raise CheckpointError(
+            f"{path}: {expected.bytes} bytes, but a model of these settings has {most} at most. "
+            f"{REMEDY}"
+        )
+    with open_own(path) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        if size != expected.bytes:
+            raise DamagedError(
+                f"{path}: {size} bytes, but {expected.bytes} were written; "
+                "the file is truncated or was changed"
+            )
+        # A piece at a time, so that refusing takes little memory.
+        digest_found = hashlib.sha256()
+        while piece := stream.read(_PIECE):
+            digest_found.update(piece)
+        if digest_found.hexdigest() != expected.sha256:
+            raise DamagedError(f"{path}: its content was changed after it was written")
+        stream.seek(0)
+        header = stream.read(min(size, 8 + MOST_HEADER_BYTES))
+    try:
+        _check_layout(header, size)
+        with open_own(path) as stream:
+            tensors = load_tensors(stream.read(size))
+    except (
+        ValueError,
+        TypeError,
+        RecursionError,
+        SettingsError,
+        safetensors.SafetensorError,
+    ) as error:
+        raise CheckpointError(
+            f"{path}: not a safetensors file of a model ({error!s:.200}). {REMEDY}"
+        ) from None
+    for name, tensor in tensors.items():
+        if not bool(tensor.isfinite().all()):
+            raise CheckpointError(f"{path}: {name} is not finite. Train again.")
+    return tensors
+
+
+def _most_bytes(document: ModelDocument, folder: Path) -> int:
+    """Return how large the tensor file of a document may be."""
+    settings = settings_of(document, folder)
+    try:
+        return SMALL_FILE + STATES * MODELS[settings.model].model.weight_bytes(settings)
+    except SettingsError as error:
+        raise CheckpointError(f"{folder}: {error} {REMEDY}") from None
+
+
+def _check_layout(beginning: bytes, size: int) -> None:
+    """Check that the tensors of a file lie one after the other and are all that is in it.
+
+    Args:
+        beginning: of the file, with the header.
+        size: of the file.
+
+    Raises:
+        ValueError: they do not, or are not of our types.
+    """
+    length = int.from_bytes(beginning[:8], "little")
+    if not 2 <= length <= min(MOST_HEADER_BYTES, size - 8):
+        raise ValueError(f"a header of {length} bytes")
+    header = json.loads(beginning[8 : 8 + length], object_pairs_hook=without_repetition)
+    if not isinstance(header, dict):
+        raise ValueError("a header that is not an object")
+    header.pop("__metadata__", None)
+    if len(header) > MOST_TENSORS:
+        raise ValueError(f"{len(header)} tensors; at most {MOST_TENSORS} are read")
+    parts = [TensorPlace(**values) for values in header.values()]
+    end = 0
+    for part in sorted(parts, key=lambda part: part.data_offsets):
+        start, stop = part.data_offsets
+        if start != end or stop - start != math.prod(part.shape) * DTYPES[part.dtype]:
+            raise ValueError("tensors overlap, leave gaps, or are not as long as their shapes")
+        end = stop
+    if 8 + length + end != size:
+        raise ValueError("the tensors are not all that is in it")

@@ -1,0 +1,187 @@
+"""Bounds of models: settings, parameters, nodes, and what a stored model may have learned."""
+
+from __future__ import annotations
+
+import networkx as nx
+import pytest
+import torch
+
+from graphscore import GraphGenerator
+from graphscore.diffusion import BernoulliEdges, EdgeDensity
+from graphscore.errors import GraphDataError, SamplingError, SettingsError
+from graphscore.models import (
+    MODELS,
+    CommunityDistribution,
+    SizeDistribution,
+    resolve_settings,
+    resources,
+)
+from graphscore.models.resources import build_network, fits_memory
+
+CPU = torch.device("cpu")
+EDGES = {"kind": "bernoulli-edges", "density": {"level": 0.0, "slope": 0.0}}
+
+
+@pytest.mark.parametrize(
+    ("model", "section", "name", "value"),
+    [
+        ("denoiser", "training", "steps", 10**9),
+        ("denoiser", "training", "batch_size", 10**6),
+        ("denoiser", "training", "log_every", 10**6),
+        ("denoiser", "training", "warmup_steps", 10**9),
+        ("denoiser", "network", "blocks", 257),
+        ("denoiser", "network", "pair_width", 4097),
+        ("denoiser", "network", "node_width", 4097),
+        ("denoiser", "network", "product_width", 4097),
+        ("denoiser", "network", "conditioning_width", 4097),
+        ("denoiser", "network", "walk_steps", 65),
+        ("denoiser", "network", "node_feat_dim", 4097),
+        ("denoiser", "noise", "sigma_max", 1e7),
+        ("denoiser", "noise", "sigma_min", 1e-7),
+        ("denoiser", "sampling", "steps", 10_001),
+        ("denoiser", "sampling", "rho", 1e-300),
+        ("denoiser", "sampling", "rho", 1e4),
+        ("denoiser", "sampling", "churn", 1e300),
+        ("edp-gnn", "network", "channels", [4097]),
+        ("edp-gnn", "network", "channels", [1] * 33),
+        ("edp-gnn", "network", "message_steps", 33),
+        ("edp-gnn", "network", "features", 4097),
+        ("edp-gnn", "network", "edge_width", 4097),
+        ("edp-gnn", "noise", "sigmas", [2 - i / 1001 for i in range(1001)]),
+        ("edp-gnn", "noise", "sigmas", [1e7, 1.0]),
+        ("edp-gnn", "sampling", "steps_per_level", 10**6),
+    ],
+)
+def test_every_setting_has_an_upper_bound(model, section, name, value):
+    with pytest.raises(SettingsError):
+        resolve_settings({"model": model, section: {name: value}}, nodes=9, on_cpu=True)
+
+
+def test_seeds_are_bounded():
+    resolve_settings({"seed": 2**63 - 1}, nodes=9, on_cpu=True)
+    with pytest.raises(SettingsError, match="seed"):
+        resolve_settings({"seed": 2**63}, nodes=9, on_cpu=True)
+
+
+def test_large_real_settings_are_allowed():
+    given = {"training": {"steps": 10**8, "batch_size": 4096}, "network": {"blocks": 64}}
+    resolve_settings(given, nodes=9, on_cpu=True)
+    noise = {"sigmas": [2 - i / 1000 for i in range(1000)]}
+    resolve_settings(
+        {"model": "edp-gnn", "noise": noise, "sampling": {"steps_per_level": 1000}},
+        nodes=9,
+        on_cpu=True,
+    )
+
+
+def test_a_huge_network_is_refused_before_it_is_built(monkeypatch):
+    """In training too; the message says how large it would be."""
+    network = {"blocks": 200, "pair_width": 4096, "node_width": 4096}
+    with pytest.raises(SettingsError, match=r"has \d{10,} parameters, but at most 100000000"):
+        GraphGenerator(network=network, device="cpu", show_progress=False).fit([nx.path_graph(4)])
+    monkeypatch.setattr(resources, "MOST_PARAMETERS", 1)
+    built = []
+
+    def make():
+        built.append(torch.get_default_device().type)
+        return torch.nn.Linear(2, 3)
+
+    with pytest.raises(SettingsError, match="has 9 parameters"):
+        build_network(make, blank=False)
+    assert built == ["meta"]
+
+
+@pytest.mark.parametrize("name", ["denoiser", "edp-gnn", "edp-gnn-released", "gin"])
+def test_what_weights_take_is_known_without_building(name):
+    settings = resolve_settings({"model": name, "seed": 1}, nodes=9, on_cpu=True)
+    generator = GraphGenerator(name, device="cpu", show_progress=False)
+    generator.fit([nx.path_graph(4), nx.cycle_graph(5)], stop_at=0)
+    taken = sum(tensor.nbytes for tensor in generator.network.state_dict().values())
+    assert MODELS[name].model.weight_bytes(settings) == taken
+
+
+def test_graphs_that_do_not_fit_in_memory_are_refused_before_anything_is_allocated():
+    with (
+        pytest.raises(
+            SamplingError, match=r"out of memory: a graph of 20000 nodes takes 4e\+05 GB"
+        ),
+        fits_memory(20_000, 1e6, CPU),
+    ):
+        pytest.fail("went on")
+    with (
+        pytest.raises(SamplingError, match="out of memory on cpu"),
+        fits_memory(2, 1.0, CPU),
+    ):
+        torch.empty(10**15)
+    with pytest.raises(RuntimeError, match="else"), fits_memory(2, 1.0, CPU):
+        raise RuntimeError("something else")
+
+
+def test_graphs_with_too_many_pairs_are_not_trained_on():
+    SizeDistribution.of([20_000])
+    with pytest.raises(GraphDataError, match="a graph of 20001 nodes"):
+        SizeDistribution.of([3, 20_001])
+
+
+# ------------------------------------------------------------------ what was learned
+
+COMMUNITIES = {"network": {"blocks": 1, "pair_width": 8, "communities": True}}
+GUIDED = {"guide": {"network": {"kind": "denoiser", "blocks": 1}}}
+WITHIN = {**EDGES, "within": {"level": 1.0, "slope": 0.0}}
+
+
+@pytest.mark.parametrize(
+    ("given", "learned"),
+    [
+        ({}, {"likelihood": EDGES, "more": 1}),
+        ({}, {"likelihood": EDGES, "communities": {"5": 1}}),
+        ({}, {"likelihood": WITHIN}),
+        ({}, {"likelihood": {**EDGES, "colour": 1}}),
+        ({}, {"likelihood": {**EDGES, "density": {"level": 1e5, "slope": 0.0}}}),
+        ({}, {"likelihood": {**EDGES, "density": {"level": float("nan"), "slope": 0.0}}}),
+        ({}, {"likelihood": {**EDGES, "density": {"level": 0.0, "slope": 0.0, "x": 0}}}),
+        (COMMUNITIES, {"likelihood": EDGES, "communities": {"3+2": 1}}),
+        (COMMUNITIES, {"likelihood": WITHIN, "communities": {"3+3": 1}}),
+        (COMMUNITIES, {"likelihood": WITHIN, "communities": {"3+2": 2}}),
+        (COMMUNITIES, {"likelihood": WITHIN, "communities": {"3+2": True}}),
+        (COMMUNITIES, {"likelihood": WITHIN, "communities": {"3+2+0": 1}}),
+        (COMMUNITIES, {"likelihood": WITHIN, "communities": {"٣+2": 1}}),
+        (GUIDED, {"likelihood": EDGES}),
+        (GUIDED, {"likelihood": EDGES, "guide_likelihood": WITHIN}),
+        ({"network": {"node_feat_dim": 3}}, {"likelihood": EDGES}),
+        ({"model": "edp-gnn"}, {"likelihood": EDGES}),
+        ({"model": "erdos-renyi"}, {"density": EDGES["density"], "x": 1}),
+    ],
+)
+def test_what_was_learned_is_what_the_model_learns(given, learned):
+    settings = resolve_settings(given, nodes=9, on_cpu=True)
+    with pytest.raises((SettingsError, ValueError, KeyError)):
+        MODELS[settings.model].model.from_learned(settings, learned, SizeDistribution({5: 1}))
+
+
+def test_what_the_models_learn_is_accepted():
+    for given, learned in (
+        ({}, {"likelihood": EDGES}),
+        (COMMUNITIES, {"likelihood": WITHIN, "communities": {"3+2": 1}}),
+        (GUIDED, {"likelihood": EDGES, "guide_likelihood": EDGES}),
+    ):
+        settings = resolve_settings(given, nodes=9, on_cpu=True)
+        model = MODELS["denoiser"].model.from_learned(settings, learned, SizeDistribution({5: 1}))
+        assert model.learned() == learned
+
+
+def test_a_guide_knows_communities_if_its_model_does():
+    with pytest.raises(SettingsError, match="both conditioned"):
+        resolve_settings({**COMMUNITIES, **GUIDED}, nodes=9, on_cpu=True)
+
+
+def test_communities_of_more_blocks_than_are_looked_for_are_refused():
+    assert CommunityDistribution.from_dict({"1+1+1+1+1+1+1+1": 1}).counts
+    with pytest.raises(ValueError, match="are not communities"):
+        CommunityDistribution.from_dict({"1+1+1+1+1+1+1+1+1": 1})
+
+
+@pytest.mark.parametrize("level", [-10_000.0, 10_000.0])
+def test_densities_near_nothing_and_all_are_numbers(level):
+    assert EdgeDensity(level).at(7) == float(level > 0)
+    assert BernoulliEdges(EdgeDensity(level)).to_dict()["density"]["level"] == level
