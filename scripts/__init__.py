@@ -1,0 +1,1 @@
+"""Programs for developers: data and models of the package, dependencies, releases."""
