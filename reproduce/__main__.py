@@ -122,7 +122,7 @@ def reproduce(
                     _write_record(experiment, context, out, finished, json)
             except StoppedError as error:
                 print(f"{error} Run the same command again to continue.", file=sys.stderr)
-                return 130 if stop.signalled else 0
+                return stop.exit_code
     return 0
 
 

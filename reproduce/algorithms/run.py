@@ -15,6 +15,7 @@ from graphscore.acceleration import choose_trainer
 from graphscore.artifacts import RunFolder, has_checkpoint
 from graphscore.artifacts.document import MadeWith, ModelDocument, TrainingGraphs
 from graphscore.errors import CheckpointError, StoppedError
+from graphscore.models.diffusion.settings import EDPGNNModelSettings
 from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.seeding import torch_generator
 from graphscore.training import Trainer, TrainingRecord
@@ -79,7 +80,8 @@ def learn_and_evaluate(
         "network_settings": net_settings.model_dump(mode="json"),
         "learning_settings": settings.model_dump(mode="json"),
     }
-    _train(trainer, RunFolder(run), identity, checkpoint_seconds, on_record, should_stop)
+    with (folder := RunFolder(run)).locked():
+        _train(trainer, folder, identity, checkpoint_seconds, on_record, should_stop)
     if not trainer.finished:
         raise StoppedError(f"stopped early at step {trainer.step} of {task}, {network}.")
     started = time.perf_counter()
@@ -159,10 +161,11 @@ def _document(trainer: Trainer, identity: Record) -> ModelDocument:
         graphs=learning["steps"] * learning["batch_size"],
         sha256=hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest(),
     )
+    model = EDPGNNModelSettings(seed=identity["seed"], network=identity["network_settings"])
     return ModelDocument(
-        settings=identity,
+        settings=model.model_dump(mode="json"),
         sizes={learning["nodes"]: problems.graphs},
-        learned={},
+        learned=identity,
         training_graphs=problems,
         step=trainer.step,
         seconds=trainer.seconds,
@@ -173,7 +176,7 @@ def _document(trainer: Trainer, identity: Record) -> ModelDocument:
 def _continue(trainer: Trainer, folder: RunFolder, identity: Record) -> None:
     """Restore a trainer from the checkpoint of its run."""
     document, tensors = folder.read()
-    differing = [key for key, value in identity.items() if document.settings.get(key) != value]
+    differing = [key for key, value in identity.items() if document.learned.get(key) != value]
     if differing:
         raise CheckpointError(
             f"{folder.path}: the checkpoint belongs to a run with other {', '.join(differing)}. "

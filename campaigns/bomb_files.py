@@ -1,0 +1,21 @@
+"""Crafted graph files for the campaign `bombs`: each is small, or no file, and wants much."""
+
+from __future__ import annotations
+
+from campaigns import bomb_archives, bomb_markup, bomb_others, bomb_texts
+from campaigns.bomb_parts import Bomb
+
+
+def bombs() -> list[Bomb]:
+    """Return all crafted files."""
+    return [
+        *bomb_texts.graph6(),
+        *bomb_texts.sparse6(),
+        *bomb_texts.gzipped(),
+        *bomb_texts.edge_lists(),
+        *bomb_markup.graphml(),
+        *bomb_markup.gml(),
+        *bomb_archives.npz(),
+        *bomb_texts.tu(),
+        *bomb_others.others(),
+    ]

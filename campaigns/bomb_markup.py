@@ -1,0 +1,119 @@
+"""Crafted GraphML and GML files."""
+
+from __future__ import annotations
+
+from campaigns.bomb_parts import MB, Bomb, files, numbers
+
+
+def graphml() -> list[Bomb]:
+    """Return GraphML files."""
+
+    def xml(inner: bytes, before: bytes = b"") -> bytes:
+        return b"<graphml>" + before + b"<graph>" + inner + b"</graph></graphml>"
+
+    key = b'<key id="k" for="node" attr.name="%s" attr.type="%s"/>'
+    node = b'<node id="0"><data key="k">%s</data></node>'
+    laughs = b"".join(b'<!ENTITY a%d "%s">' % (k, b"&a%d;" % (k - 1) * 10) for k in range(1, 12))
+    return files(
+        "graphml",
+        "g.graphml",
+        {
+            "attribute of 40 MB": lambda: xml(b'<node id="0" a="' + b"x" * (40 * MB) + b'"/>'),
+            "name of 40 MB": lambda: xml(b'<node id="' + b"x" * (40 * MB) + b'"/>'),
+            "text of 40 MB": lambda: xml(node % (b"x" * (40 * MB)), key % (b"a", b"string")),
+            "comment of 60 MB": lambda: xml(
+                b"<!--" + b"x" * (60 * MB) + b"-->" + b'<node id="0"/>'
+            ),
+            "comments between letters": lambda: xml(
+                node % (b"a<!---->" * (7 * MB)), key % (b"a", b"string")
+            ),
+            "20 million levels": lambda: b"<a>" * (20 * MB),
+            "100,000 levels, closed": lambda: b"<a>" * 10**5 + b"</a>" * 10**5,
+            "130,000 attributes": lambda: xml(
+                b'<node id="0" ' + numbers('a{}="" ', 10**5)[: MB - 99] + b"/>"
+            ),
+            "five million attribute names": lambda: xml(numbers('<b a{}=""/>', 4 * 10**6)),
+            "four million element names": lambda: xml(numbers("<a{}/>", 5 * 10**6)),
+            "two million keys": lambda: xml(
+                b"", numbers('<key id="{}" attr.name="n"/>', 15 * 10**5)
+            ),
+            "ten million empty elements": lambda: xml(b"<b/>" * (15 * MB)),
+            "three million nodes": lambda: xml(numbers('<node id="{}"/>', 25 * 10**5)),
+            "nodes named by edges only": lambda: xml(
+                numbers('<edge source="{0}" target="a{0}"/>', 10**6)
+            ),
+            "two million attributes": lambda: xml(
+                b'<node id="0">' + b'<data key="k">1</data>' * (25 * 10**5) + b"</node>",
+                key % (b"a", b"int"),
+            ),
+            "number of a million digits": lambda: xml(node % (b"9" * 10**6), key % (b"a", b"int")),
+            "NaN": lambda: xml(node % b"nan", key % (b"x", b"double")),
+            "infinite weight": lambda: xml(
+                node % b"1" + b'<edge source="0" target="0"><data key="k">inf</data></edge>',
+                key % (b"weight", b"double"),
+            ),
+            "billion laughs": lambda: b'<!DOCTYPE a [<!ENTITY a0 "a">' + laughs + b"]><a>&a11;</a>",
+            "billion laughs, UTF-16": lambda: ('<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>').encode(
+                "utf-16"
+            ),
+            "external entity": lambda: (
+                b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///dev/zero">]><a>&b;</a>'
+            ),
+            "a million name spaces": lambda: xml(numbers('<b xmlns:a{}="u"/>', 10**6)),
+            "60 MB of processing instructions": lambda: xml(b"<?a b?>" * (8 * MB)),
+            "CDATA of 60 MB": lambda: xml(
+                node % (b"<![CDATA[" + b"x" * (60 * MB) + b"]]>"), key % (b"a", b"string")
+            ),
+            "graphs within graphs": lambda: xml(b"<graph>" * 10**6),
+            "a million graphs": lambda: b"<graphml>" + b"<graph/>" * 10**6 + b"</graphml>",
+            "unknown encoding": lambda: b'<?xml version="1.0" encoding="zip"?><a/>',
+            "open tag of 60 MB": lambda: b"<graphml " + b" " * (60 * MB),
+            "five million <": lambda: b"<" * (60 * MB),
+            "five million character references": lambda: xml(b"&#65;" * (10 * MB)),
+        },
+    )
+
+
+def gml() -> list[Bomb]:
+    """Return GML files."""
+
+    def graph(inner: bytes) -> bytes:
+        return b"graph [ " + inner + b" ]"
+
+    return files(
+        "gml",
+        "g.gml",
+        {
+            "15 million levels": lambda: b"a [ " * (15 * MB),
+            "5,000 levels": lambda: b"graph [" * 5000 + b"]" * 5000,
+            "ten million ]": lambda: b"]" * (10 * MB),
+            "string of 60 MB": lambda: graph(b'node [ id "' + b"x" * (60 * MB) + b'" ]'),
+            "string without end": lambda: b'graph [ a "' + b"x" * (60 * MB),
+            "key of 60 MB": lambda: b"k" * (60 * MB),
+            "number of 60 MB": lambda: graph(b"node [ id " + b"9" * (60 * MB) + b" ]"),
+            "number of 10,000 digits": lambda: graph(b"node [ id " + b"9" * 10**4 + b" ]"),
+            "60 MB of dots": lambda: b"graph [ a " + b"." * (60 * MB),
+            "digits and dots": lambda: b"graph [ a " + b"1." * (30 * MB),
+            "three million nodes": lambda: graph(numbers("node [ id {} ]", 3 * 10**6)),
+            "nodes named by edges only": lambda: graph(
+                numbers("edge [ source {0} target a{0} ]", 15 * 10**5)
+            ),
+            "ten million attributes of one node": lambda: graph(
+                b"node [ id 0 " + numbers("a{} 1 ", 5 * 10**6) + b"]"
+            ),
+            "one key fifteen million times": lambda: b"a 1 " * (15 * MB),
+            "a million graphs": lambda: b"graph [ ] " * (6 * MB),
+            "60 MB of spaces": lambda: graph(b"\n" * (60 * MB)),
+            "60 MB of comments": lambda: graph(b"#\n" * (30 * MB)),
+            "text of 2 MB": lambda: graph(b'node [ id 0 a "' + b"&#65;" * 400_000 + b'" ]'),
+            "NaN": lambda: graph(b"node [ id 0 x NAN ]"),
+            "infinite weight": lambda: graph(
+                b"node [ id 0 ] edge [ source 0 target 0 weight INF ]"
+            ),
+            "not UTF-8": lambda: graph(b'node [ id 0 a "\xff" ]'),
+            "controls": lambda: bytes(range(32)) * MB,
+            "1.4 million parallel edges": lambda: graph(
+                b"node [ id 0 ] node [ id 1 ]" + b"edge [ source 0 target 1 ]\n" * (2 * MB)
+            ),
+        },
+    )

@@ -1,0 +1,45 @@
+"""What the modules of crafted files share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+MB = 2**20
+Content = Callable[[], bytes | Iterable[bytes]]
+
+
+@dataclass(frozen=True)
+class Bomb:
+    """A crafted file.
+
+    Attributes:
+        form: the format it is read as; one row of the record.
+        name: what is special about it.
+        make: writes it into an empty folder and returns the path to read.
+    """
+
+    form: str
+    name: str
+    make: Callable[[Path], Path]
+
+
+def files(form: str, file: str, contents: dict[str, Content]) -> list[Bomb]:
+    """Return one crafted file per content, all of one name."""
+
+    def make(content: Content) -> Callable[[Path], Path]:
+        def write(folder: Path) -> Path:
+            data = content()
+            with open(folder / file, "wb") as handle:
+                handle.writelines([data] if isinstance(data, bytes) else data)
+            return folder / file
+
+        return write
+
+    return [Bomb(form, name, make(content)) for name, content in contents.items()]
+
+
+def numbers(pattern: str, number: int) -> bytes:
+    """Return a pattern filled in with 0, 1, 2, ..."""
+    return "".join(map(pattern.format, range(number))).encode()

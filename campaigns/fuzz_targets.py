@@ -1,0 +1,293 @@
+"""What is fuzzed: one target per reader, with its first inputs, made by our own encoders.
+
+A target reads bytes as a stranger's file and raises `Unsound` if what comes out is not what the
+reader promises. A `GraphscoreError` is an answer; any other exception is a defect of the reader.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import torch
+from safetensors.torch import save as save_tensors
+
+from graphscore.artifacts.card import CARD, ModelCard, read_card
+from graphscore.artifacts.checkpoint import DOCUMENT
+from graphscore.artifacts.document import ModelDocument, TensorFile, digest
+from graphscore.artifacts.registry import list_pretrained, pretrained_folder
+from graphscore.artifacts.run_folder import LOG, RunFolder
+from graphscore.artifacts.stored import read_document_file, read_tensors
+from graphscore.cli.sample import _checked_communities
+from graphscore.config import RunSettings, read_config
+from graphscore.errors import GraphscoreError
+from graphscore.graphs import Repairs, read_graphs
+from graphscore.graphs.formats import FORMATS, ManyPerFile, OnePerFile, WholeFolder
+from graphscore.graphs.formats.npz import encode_npz
+from graphscore.models.registry import check_settings
+
+SEPARATOR = b"\n%%\n"
+"""Between the files of a folder, or the members of an archive, in one input."""
+WORDS = (
+    *(b"0", b"-1", b"1", b"255", b"65536", b"99999999999999999999", b"1e999", b"nan", b"0.5"),
+    *(b"null", b"true", b"[", b"{", b"]]", b"}}", b'"', b",", b"\n", b"\0", b"\xff", b" "),
+    *(b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\x1b[2J", b"&#0;", b"..", b"/"),
+)
+"""What mutations insert besides random bytes."""
+
+
+class Unsound(Exception):
+    """A reader returned something else than it promises."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader.
+
+    Attributes:
+        read: function of an input and of a folder for its files.
+        seeds: function that makes the first inputs.
+        words: what belongs to the language of such files.
+    """
+
+    read: Callable[[bytes, Path], None]
+    seeds: Callable[[], list[bytes]]
+    words: tuple[bytes, ...] = ()
+
+
+def attempt(target: Target, data: bytes, folder: Path) -> str:
+    """Read one input; return how it ended.
+
+    Raises:
+        Exception: whatever is a failure of the reader.
+    """
+    try:
+        target.read(data, folder)
+    except GraphscoreError as error:
+        return f"{type(error).__name__}: {error}"
+    return "read"
+
+
+def demand(holds: bool, what: str) -> None:
+    """Raise unless the promise was kept."""
+    if not holds:
+        raise Unsound(what)
+
+
+def check_graphs(graphs: Iterable[Any]) -> None:
+    """Raise unless all are simple undirected graphs on nodes 0..n-1."""
+    graphs = list(graphs)
+    demand(bool(graphs), "no graphs")
+    for graph in graphs:
+        demand(type(graph) is nx.Graph, f"a {type(graph).__name__}")
+        demand(list(graph) == list(range(len(graph))) and len(graph) > 0, "nodes are not 0..n-1")
+        demand(nx.number_of_selfloops(graph) == 0, "a self-loop")
+
+
+def read_as_graphs(path: Path, format: str | None = None) -> None:
+    """Read a file or folder without repairs, then with all of them."""
+    refused: GraphscoreError | None = None
+    for repairs in (Repairs(), Repairs(True, True, True)):
+        try:
+            check_graphs(read_graphs(path, format=format, repairs=repairs))
+        except GraphscoreError as error:
+            refused = refused or error
+    if refused is not None:
+        raise refused
+
+
+def written(folder: Path, name: str, data: bytes) -> Path:
+    """Write one file and return its path."""
+    path = folder / name
+    path.write_bytes(data)
+    return path
+
+
+def some_graphs() -> list[nx.Graph[Any]]:
+    """Return small graphs of several kinds; some nodes have features."""
+    featured = nx.path_graph(3)
+    for node in featured:
+        featured.nodes[node]["x"] = [0.5 * node, -1.0]
+    return [nx.empty_graph(1), nx.cycle_graph(5), nx.star_graph(4), featured]
+
+
+def many_per_file(form: ManyPerFile) -> Target:
+    def read(data: bytes, folder: Path) -> None:
+        read_as_graphs(written(folder, f"g{form.suffixes[0]}", data))
+
+    plain = some_graphs()[:3]
+    return Target(read, lambda: [form.encode(plain), form.encode([plain[1]])], (b":", b">>", b"~"))
+
+
+def one_per_file(form: OnePerFile, words: tuple[bytes, ...]) -> Target:
+    def read(data: bytes, folder: Path) -> None:
+        read_as_graphs(written(folder, f"g{form.suffixes[0]}", data))
+
+    return Target(read, lambda: [form.encode(graph) for graph in some_graphs()], words)
+
+
+def whole_folder(name: str, form: WholeFolder) -> Target:
+    endings = form.required + form.optional
+
+    def read(data: bytes, folder: Path) -> None:
+        parts = data.split(SEPARATOR, len(endings) - 1)
+        for ending in endings:
+            (folder / f"G{ending}").unlink(missing_ok=True)
+        for ending, part in zip(endings, parts):
+            if part or ending in form.required:
+                written(folder, f"G{ending}", part)
+        read_as_graphs(folder, format=name)
+
+    def seeds() -> list[bytes]:
+        groups = (some_graphs(), some_graphs()[3:])
+        files = [form.encode("G", graphs) for graphs in groups]
+        return [SEPARATOR.join(f.get(f"G{ending}", b"") for ending in endings) for f in files]
+
+    return Target(read, seeds, (SEPARATOR, b", "))
+
+
+def read_gzip(data: bytes, folder: Path) -> None:
+    read_as_graphs(written(folder, "g.g6.gz", data))
+
+
+def gzip_seeds() -> list[bytes]:
+    return [gzip.compress(text, mtime=0) for text in (b"Bw\nA_\n", b"")]
+
+
+MEMBERS = ("adj", "node_mask", "sizes", "node_feat")
+
+
+def read_arrays(data: bytes, folder: Path) -> None:
+    """Read arrays from an archive whose checksums are right: damage is inside the members."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, part in zip(MEMBERS, data.split(SEPARATOR, len(MEMBERS) - 1)):
+            if part:
+                archive.writestr(zipfile.ZipInfo(f"{name}.npy"), part)
+    read_as_graphs(written(folder, "g.npz", packed.getvalue()))
+
+
+def arrays_seeds() -> list[bytes]:
+    found = []
+    for graphs in (some_graphs()[:3], some_graphs()[3:]):
+        with zipfile.ZipFile(io.BytesIO(encode_npz(graphs))) as archive:
+            members = [f"{name}.npy" for name in MEMBERS]
+            there = set(archive.namelist())
+            parts = [archive.read(name) if name in there else b"" for name in members]
+        found.append(SEPARATOR.join(parts))
+    return found
+
+
+def read_settings(data: bytes, folder: Path) -> None:
+    settings = check_settings(read_config(written(folder, "run.toml", data)), on_cpu=True)
+    demand(isinstance(settings, RunSettings), f"a {type(settings).__name__}")
+
+
+def settings_seeds() -> list[bytes]:
+    return [
+        b'seed = 3\nmodel = "denoiser"\n[training]\nsteps = 10\nbatch_size = 4\n',
+        b"[network]\nblocks = 2\n[noise]\nsigma_min = 0.1\n[sampling]\nkind = 'heun'\nsteps = 5\n",
+        b'model = "edp-gnn"\n[noise]\nsigmas = [1.0, 0.5]\n[network]\nchannels = [2, 2]\n',
+        b"seed = " + b"[" * 2000,
+    ]
+
+
+def read_document(data: bytes, folder: Path) -> None:
+    """Read a document; if it is an object, its digest is made right."""
+    with contextlib.suppress(ValueError, RecursionError):
+        body = json.loads(data)
+        if isinstance(body, dict):
+            body.pop("digest", None)
+            data = json.dumps({**body, "digest": digest(body)}).encode()
+    document = read_document_file(written(folder, DOCUMENT, data))
+    demand(isinstance(document, ModelDocument), f"a {type(document).__name__}")
+
+
+def stored_document() -> ModelDocument:
+    """Return the document of the first pretrained model."""
+    return read_document_file(pretrained_folder(list_pretrained()[0]) / DOCUMENT)
+
+
+def document_seeds() -> list[bytes]:
+    deep = b'{"format": "graphscore model", "version": 2, "settings": ' + b"[" * 2000
+    return [(pretrained_folder(n) / DOCUMENT).read_bytes() for n in list_pretrained()[:3]] + [deep]
+
+
+def read_weights(data: bytes, folder: Path) -> None:
+    """Read tensors whose length and sha256 the document states rightly."""
+    sha256 = hashlib.sha256(data).hexdigest()
+    name = f"checkpoint-00000001-{sha256[:8]}.safetensors"
+    path = written(folder, name, data)
+    try:
+        file = TensorFile(file=name, bytes=len(data), sha256=sha256)
+        tensors = read_tensors(folder, stored_document().model_copy(update={"tensors": file}))
+    finally:
+        path.unlink()
+    for key, tensor in tensors.items():
+        demand(isinstance(key, str) and isinstance(tensor, torch.Tensor), "not a tensor")
+
+
+def weights_seeds() -> list[bytes]:
+    few = {"average.w": torch.ones(2, 3), "n": torch.tensor(3), "h": torch.zeros(1).half()}
+    return [save_tensors(few), save_tensors({})]
+
+
+def read_log(data: bytes, folder: Path) -> None:
+    written(folder, LOG, data)
+    for record in RunFolder(folder).records():
+        demand(isinstance(record, dict), f"a record that is a {type(record).__name__}")
+
+
+def log_seeds() -> list[bytes]:
+    return [b'{"step": 1, "seconds": 0.5, "metrics": {"loss": 0.7}}\n{"step": 2, "seconds": 1}\n']
+
+
+def read_model_card(data: bytes, folder: Path) -> None:
+    written(folder, CARD, data)
+    card = read_card(folder)
+    demand(isinstance(card, ModelCard), "no card")
+
+
+def card_seeds() -> list[bytes]:
+    return [(pretrained_folder(name) / CARD).read_bytes() for name in list_pretrained()[:2]]
+
+
+def read_communities(data: bytes, folder: Path) -> None:
+    sizes = _checked_communities(1, None, data.decode("utf-8", "surrogateescape"))
+    demand(bool(sizes) and all(size >= 1 for size in sizes or ()), "no sizes")
+
+
+TEXT = (b"# nodes: ", b"node", b"edge", b"source", b"target", b"id ", b"label ", b"directed 1")
+MARKUP = (*TEXT, b"<key ", b"<data ", b"<!DOCTYPE ", b"<!ENTITY ", b"CDATA", b"&amp;")
+JSON = (b'"version"', b'"settings"', b'"sizes"', b'"learned"', b'"tensors"', b'"step"')
+
+
+def targets() -> dict[str, Target]:
+    """Return all targets by name: every graph format, then the files of a run and a model."""
+    found: dict[str, Target] = {}
+    for name, form in FORMATS.items():
+        if isinstance(form, ManyPerFile):
+            found[name] = many_per_file(form)
+        elif isinstance(form, OnePerFile):
+            found[name] = one_per_file(form, MARKUP if name == "graphml" else TEXT)
+        else:
+            found[name] = whole_folder(name, form)
+    return found | {
+        "gzip": Target(read_gzip, gzip_seeds),
+        "npz-arrays": Target(read_arrays, arrays_seeds, (SEPARATOR, b"'shape': (", b"'<f8'")),
+        "settings": Target(read_settings, settings_seeds, (b"[sampling]", b"kind = ", b" = ")),
+        "document": Target(read_document, document_seeds, JSON),
+        "tensors": Target(read_weights, weights_seeds, (b'"dtype"', b'"F32"', b'"data_offsets"')),
+        "log": Target(read_log, log_seeds, (b'"step": ', b'"metrics": ', b'"loss": NaN')),
+        "card": Target(read_model_card, card_seeds, (b'"data": ', b'"metrics": ')),
+        "communities": Target(read_communities, lambda: [b"20,25,31"], (b",",)),
+    }

@@ -1,0 +1,72 @@
+"""Crafted files, read for real: the quick ones of every format."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from campaigns import bombs
+from campaigns.bomb_files import bombs as crafted
+from campaigns.bomb_parts import Bomb
+from graphscore.graphs import files
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
+
+QUICK = {
+    "graph6 2^36 nodes",
+    "graph6 60 MB of NUL",
+    "sparse6 ten lines of a million nodes",
+    "sparse6 two nodes, 60 MB of edges",
+    "gzip 2 GB of lines in 2 MB",
+    "edgelist a million nodes declared",
+    "edgelist 1.9 million edges, then a repeated one",
+    "graphml attribute of 40 MB",
+    "graphml 20 million levels",
+    "gml three million nodes",
+    "npz a graph of 17,000 nodes in 280 KB",
+    "npz 10^12 graphs without nodes",
+    "tu 30 million nodes",
+    "other named pipe",
+    "other link to /dev/zero",
+    "other link to its own folder",
+}
+
+
+def test_quick_files_of_every_format():
+    every = crafted()
+    assert len(every) >= 150
+    chosen = [bomb for bomb in every if f"{bomb.form} {bomb.name}" in QUICK]
+    assert len(chosen) == len(QUICK)
+    outcome = bombs.attack(chosen)
+    assert outcome.failures == []
+    assert set(outcome.rows) == {bomb.form for bomb in every}
+    assert sum(row["files"] for row in outcome.rows.values()) == outcome.tried == len(QUICK)
+    assert outcome.rows["other"]["refused"] == 2
+
+
+def plain(folder):
+    (folder / "g.g6").write_bytes(b"Bw\n")
+    return folder / "g.g6"
+
+
+def test_what_counts_as_a_failure(monkeypatch):
+    def attack(change):
+        monkeypatch.setattr(files, "prepare_candidates", change)
+        return bombs.attack([Bomb("graph6", "plain", plain)]).failures
+
+    def error(*_, **__):
+        raise ValueError("foreign")
+
+    def large(*_, **__):
+        assert bytearray(b"x" * 300_000_000)
+        raise files.GraphDataError("refused")
+
+    def hang(*_, **__):
+        while True:
+            pass
+
+    assert attack(error) == ["graph6, plain: error ValueError: foreign"]
+    assert "MB while it was refused" in attack(large)[0]
+    monkeypatch.setattr(bombs, "HANG_SECONDS", 1)
+    assert attack(hang) == ["graph6, plain: hang"]

@@ -1,0 +1,66 @@
+"""Crafted models end in a message or a model; and the campaign notices when they do not."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+
+import pytest
+
+if not hasattr(os, "fork"):
+    pytest.skip("needs fork", allow_module_level=True)
+
+from campaigns import strangers
+from campaigns.crafted_models import Attack
+from graphscore.errors import CheckpointError
+
+
+def test_a_short_campaign_finds_nothing():
+    outcome = strangers.run(argparse.Namespace(values=1, every=40))
+    assert outcome.failures == []
+    assert {row.split(":")[0] for row in outcome.rows} == set(strangers.KINDS)
+    assert outcome.tried == sum(row["tried"] for row in outcome.rows.values()) > 20
+
+
+def test_there_are_at_least_300_attacks_with_a_single_value(tmp_path):
+    strangers._make("erdos-renyi", tmp_path / "erdos-renyi")
+    found = list(strangers._attacks(tmp_path / "erdos-renyi", 1))
+    assert len(found) * len(strangers.KINDS) > 300
+    assert len({(attack.group, attack.name) for attack in found}) == len(found)
+
+
+def refuse():
+    raise CheckpointError("no")
+
+
+def leave(code):
+    raise SystemExit(code)
+
+
+@pytest.mark.parametrize(
+    ("work", "words"),
+    [
+        (lambda: [][0], "IndexError"),
+        (lambda: time.sleep(60), "hung for 1 s"),
+        (lambda: os.kill(os.getpid(), 9), "died of SIGKILL"),
+        (lambda: strangers._accepted(lambda: leave(1)), "exit code 1"),
+    ],
+)
+def test_what_goes_wrong_in_an_attempt_is_named(work, words):
+    attack = Attack("files", "x", lambda model: None)
+    assert words in strangers._wrong(attack, strangers._in_a_process(work, seconds=1))
+
+
+def test_refusals_and_acceptances_are_told_apart():
+    assert strangers._accepted(refuse) == strangers._accepted(lambda: leave(2)) == "refused"
+    assert strangers._accepted(lambda: 0) == "accepted"
+    attack = Attack("files", "x", lambda model: None, refused_by="load")
+    assert strangers._wrong(attack, {"load": "accepted", "peak": 0}) == "accepted by load"
+    assert strangers._wrong(attack, {"load": "refused", "peak": 0}) == ""
+    assert "300 MB" in strangers._wrong(attack, {"load": "refused", "peak": 300_000_000})
+
+
+def test_memory_is_measured():
+    result = strangers._in_a_process(lambda: {"size": len(bytearray(b"x" * 150_000_000))})
+    assert result["peak"] > 100_000_000
