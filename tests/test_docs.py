@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from graphscore.diffusion.selection import GUIDANCE_WEIGHTS
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 
@@ -15,3 +17,13 @@ PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 def test_relative_links_resolve(page):
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_weights_of_guidance_are_those_of_the_page():
+    """Which ones are tried, and that one of them is the model alone."""
+    page = " ".join((ROOT / "docs/command-line.md").read_text(encoding="utf-8").split())
+    named = re.search(r"chosen among ([\d., ]+) and (\d) by average MMD", page)
+    assert named is not None
+    weights = [float(weight) for weight in [*named[1].split(","), named[2]]]
+    assert tuple(weights) == GUIDANCE_WEIGHTS
+    assert weights[0] == 0
