@@ -83,9 +83,18 @@ def test_blocks_of_both_are_compiled(better, weaker):
     assert guided.blocks_to_compile == [*better.network.blocks, *weaker.network.blocks]
 
 
-def test_levels_must_rise():
+@pytest.mark.parametrize("sigma_max", [0.5, 1.0])
+def test_levels_must_rise(sigma_max):
     with pytest.raises(SettingsError, match="sigma_min must be below sigma_max"):
-        GuidanceSettings(sigma_min=1.0, sigma_max=0.5)
+        GuidanceSettings(sigma_min=1.0, sigma_max=sigma_max)
+
+
+def test_weights_are_one_if_not_given_and_a_million_at_most():
+    assert GuidanceSettings.model_validate({}) == GuidanceSettings(weight=1.0)
+    assert [GuidanceSettings(weight=weight).weight for weight in (0, 1e6)] == [0, 1e6]
+    for weight in (-0.1, 1e6 + 1):
+        with pytest.raises(SettingsError, match="weight"):
+            GuidanceSettings(weight=weight)
 
 
 def test_both_limits_belong_to_the_guided_noise_levels(better, weaker, noisy):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -53,6 +55,16 @@ def test_sizes_that_decide_everything_leave_a_finite_density():
     assert 0 < density.at(6) < density.at(3) < 1
 
 
+@pytest.mark.parametrize(
+    ("level", "density"),
+    [(-700.0, math.exp(-700)), (-1.0, 1 / (1 + math.e)), (0.0, 0.5), (2.0, 1 / (1 + math.exp(-2)))],
+)
+def test_the_density_at_a_level_is_its_logistic_function(level, density):
+    """Also of levels so low that nearly nothing is left."""
+    assert EdgeDensity(level).at(7) == pytest.approx(density, rel=1e-12)
+    assert EdgeDensity(1e4).at(7) == 1
+
+
 @pytest.mark.parametrize("density", [0.0, 1.0, -0.1, 1.5, float("nan")])
 def test_a_density_that_decides_everything_is_refused(density):
     with pytest.raises(SettingsError, match="EdgeDensity"):
@@ -102,6 +114,25 @@ def test_both_densities_are_the_same_where_one_of_them_has_no_pairs(numbers):
     likelihood = BernoulliEdges.of(GraphBatch(adj, mask, communities=torch.tensor([numbers])))
     assert likelihood.density == likelihood.within
     assert likelihood.density.at(3) == pytest.approx(1.5 / 4)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "gaussian"}, "unknown kind of likelihood 'gaussian'"),
+        ({"more": 1, "less": 2}, "unknown in a likelihood: 'less'"),
+        ({"density": {"level": 10_001, "slope": 0}}, "level"),
+        ({"density": {"level": -10_001, "slope": 0}}, "level"),
+        ({"density": {"level": 0, "slope": 10_001}}, "slope"),
+        ({"within": {"level": 0}}, "slope"),
+    ],
+    ids=str,
+)
+def test_values_that_are_no_likelihood_are_refused(changes, message):
+    values = BernoulliEdges(EdgeDensity(10_000.0, -10_000.0)).to_dict()
+    assert BernoulliEdges.from_dict(values).to_dict() == values
+    with pytest.raises((SettingsError, ValueError), match=message):
+        BernoulliEdges.from_dict({**values, **changes})
 
 
 def test_prior_samples_are_the_mean_under_noise():
@@ -218,3 +249,7 @@ def test_the_density_is_the_penalised_maximum_likelihood(graphs):
     density = EdgeDensity.of(GraphBatch.from_networkx(graphs))
     assert density.level == pytest.approx(level, abs=1e-4)
     assert density.slope == pytest.approx(slope, abs=1e-4)
+    # Exactly at the minimum, where the slopes of the cost are zero.
+    error = pairs * ([density.at(np.exp(size)) for size in log_sizes] - share)
+    assert error.sum() == pytest.approx(0, abs=1e-7)
+    assert error @ log_sizes + density.slope == pytest.approx(0, abs=1e-7)

@@ -56,6 +56,12 @@ def test_reproducible_and_only_from_the_generator():
     assert not torch.equal(first, symmetric_noise(mask, generator=generator(4)))
 
 
+def test_noise_of_a_pair_is_the_draw_above_the_diagonal():
+    """So that a seed keeps giving the same graphs."""
+    noise = symmetric_noise(torch.ones(2, 5, dtype=torch.bool), generator=generator(3))
+    assert torch.equal(upper(noise), upper(torch.randn(2, 5, 5, generator=generator(3))))
+
+
 def state_of(mask, dtype=torch.float64, channels=0, features=0):
     """Entries that are all 1 where they exist."""
     pairs = pair_mask(mask).to(dtype)

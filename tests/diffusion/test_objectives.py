@@ -23,7 +23,6 @@ from graphscore.diffusion import (
 )
 from graphscore.diffusion.noise import noise_like, score_of_mean
 from graphscore.diffusion.objectives import NoisyBatch
-from graphscore.errors import SettingsError
 from graphscore.graphs import NO_CONDITION, GraphBatch, GraphState, node_mask_of_sizes, pair_mask
 from graphscore.networks import EDPGNN, Denoiser, DenoiserSettings, EDPGNNSettings
 
@@ -376,16 +375,6 @@ def test_networks_learn_what_edges_say_about_each_other(name, kind):
         for each in (network.double(), independent)
     ]
     assert errors[0] < errors[1] / 2
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [({"loss": "absolute"}, "loss"), ({"los": "squared"}, "did you mean 'loss'")],
-    ids=str,
-)
-def test_settings_are_validated(values, message):
-    with pytest.raises(SettingsError, match=message):
-        DenoisingSettings(**values)
 
 
 def test_the_ends_of_the_range_are_in_its_first_and_last_bin():

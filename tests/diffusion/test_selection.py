@@ -35,6 +35,10 @@ def test_samplers_of_denoisers_are_tried_from_several_starts():
     assert all((s.steps, s.threshold) == (10, 0.4) for s in tried)
     given = AncestralSettings(sigma_max=0.6).variants(trained)
     assert {s.sigma_max for s in given} == {0.6, None, 0.7, 0.5}
+    assert given[0].starts(trained) == [0.6, None, 0.7, 0.5]
+    assert given[0].starts(SigmaRange(sigma_max=2.0)) == [0.6, None, 1.0, 0.7, 0.5]
+    # The ends of the range are no choice: one is the start already, the other leaves no way.
+    assert HeunSettings().starts(SigmaRange(sigma_min=0.5, sigma_max=1.0)) == [None, 0.7]
     unknown = AncestralSettings().variants(None)
     assert {(s.rho, s.sigma_max) for s in unknown} == {(3.0, None), (7.0, None)}
 

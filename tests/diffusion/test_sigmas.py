@@ -22,6 +22,8 @@ RANGE = SigmaRange(sigma_min=0.1, sigma_max=10.0)
         ((1.0, -0.5), "all above 0"),
         ((0.1, 0.2), "fall strictly"),
         ((1.0, 0.5, 0.5), "fall strictly"),
+        ((1.1e6, 1.0), "from 1e-06 to 1e\\+06"),
+        ((1.0, 0.9e-6), "from 1e-06 to 1e\\+06"),
         ((1.0, float("nan")), "finite"),
         ((float("inf"), 1.0), "finite"),
         (("wide", 1.0), "number"),
@@ -88,6 +90,20 @@ def test_schedules_fall_evenly_in_the_root(steps, rho):
     steps_down = roots.diff()
     assert (steps_down < 0).all()
     torch.testing.assert_close(steps_down, steps_down.mean().expand_as(steps_down))
+
+
+def test_the_range_if_not_given_and_its_ends():
+    assert SigmaRange() == SigmaRange(sigma_min=0.15, sigma_max=4.0)
+    assert SigmaRange.model_validate({"sigma_max": 3.0}) == SigmaRange(sigma_max=3.0)
+    assert SigmaLevels(sigmas=(1e6, 1e-6)).sigmas == (1e6, 1e-6)
+
+
+def test_sampling_starts_within_the_range_or_at_its_largest_level():
+    assert RANGE.starting_at(10.0) == RANGE
+    assert RANGE.starting_at(0.11) == SigmaRange(sigma_min=0.1, sigma_max=0.11)
+    for sigma_max in (0.1, 10.1):
+        with pytest.raises(SettingsError, match="sampling cannot start at sigma_max"):
+            RANGE.starting_at(sigma_max)
 
 
 def test_a_schedule_of_one_level_is_the_largest():

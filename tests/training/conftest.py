@@ -62,7 +62,7 @@ def ragged():
 def make_trainer(ragged):
     """make_trainer(data, settings of the network, ..., **settings of the training)."""
 
-    def make(data=None, settings=None, *, dtype=torch.float64, bucketing=True, **training):
+    def make(data=None, settings=None, *, dtype=torch.float64, bucketing=None, **training):
         if data is None:
             # All of seven nodes, so that all batches are equally wide.
             data = GraphBatch(ragged().adj, torch.ones(5, 7, dtype=torch.bool))
@@ -74,7 +74,7 @@ def make_trainer(ragged):
             ScoreMatching(SIGMAS),
             TrainingSettings(**{"steps": 3, "batch_size": 4, "log_every": 1, **training}),
             seed=0,
-            bucketing=bucketing,
+            **({} if bucketing is None else {"bucketing": bucketing}),
         )
 
     return make

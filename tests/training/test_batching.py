@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from graphscore.errors import GraphDataError
 from graphscore.graphs import GraphBatch, node_mask_of_sizes
 from graphscore.seeding import torch_generator
 from graphscore.training.batching import (
@@ -75,7 +76,30 @@ def test_widths_are_those_of_the_graphs():
     assert made.largest().max_nodes == SIZES.max()
     gaps = torch.tensor([[True, True, True, False, False], [True, False, False, True, False]])
     assert BatchSampler(empty_graphs(gaps), 2, seed=0).widths(0) == [3, 4]
-    assert BatchSampler(empty_graphs(gaps), 2, seed=0).largest().max_nodes == 4
+    largest = BatchSampler(empty_graphs(gaps), 2, seed=0).largest()
+    assert torch.equal(largest.node_mask, gaps[1:, :4])
+
+
+def test_batches_are_sorted_and_trimmed_unless_asked_otherwise():
+    data = empty_graphs(node_mask_of_sizes(SIZES))
+    plain = BatchSampler(data, 8, seed=0)
+    assert plain.widths(0) == sorted(plain.widths(0))
+    assert plain.batch(0).max_nodes == plain.widths(0)[-1] < data.max_nodes
+    assert plain.largest().max_nodes == SIZES.max()
+    strata = SizeStratifiedSampler(data.padded(40), 8, seed=0)
+    assert strata.batch(0).max_nodes == strata.widths()[-1] == SIZES.max()
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_batches_of_the_smallest_graphs_have_one_column(size):
+    """Also where no graph has a node, since networks want an entry."""
+    data = empty_graphs(node_mask_of_sizes(torch.tensor([size, size]), 3))
+    assert BatchSampler(data, 2, seed=0).batch(0).max_nodes == 1
+
+
+def test_no_graphs_are_refused():
+    with pytest.raises(GraphDataError, match="no graphs to train on"):
+        BatchSampler(empty_graphs(torch.zeros(0, 3, dtype=torch.bool)), 2, seed=0)
 
 
 @pytest.mark.parametrize("sort", [True, False])
@@ -110,6 +134,13 @@ def test_places_of_a_batch_take_graphs_of_their_own_stratum():
     assert counts.tolist() == pytest.approx([1 / 7] * 7, abs=0.01)
     again = SizeStratifiedSampler(empty_graphs(mask), 3, seed=0)
     torch.testing.assert_close(again.indices(17), drawn[17])
+
+
+def test_as_many_strata_as_graphs_are_the_graphs_by_size():
+    """Those of one size in the order of the data."""
+    strata = SizeStratifiedSampler(empty_graphs(node_mask_of_sizes(SIZES)), 70, seed=0)
+    expected = sorted(range(70), key=lambda graph: int(SIZES[graph]))
+    assert strata.indices(3).tolist() == expected
 
 
 def test_a_batch_of_more_graphs_than_there_are_takes_all_of_them():

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from graphscore.diffusion import ScoreMatching
-from graphscore.errors import GraphscoreWarning
+from graphscore.errors import GraphscoreWarning, TrainingError
 from graphscore.graphs import GraphBatch, node_mask_of_sizes
 from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.training import Trainer, TrainingSettings
@@ -125,7 +125,7 @@ def test_bucketing_changes_the_work_and_not_the_result(
     monkeypatch.setitem(OVERHEAD, "cpu", overhead)
     trainers, shapes = {}, {}
     for bucketing in (True, False):
-        trainers[bucketing] = make_trainer(ragged(), bucketing=bucketing)
+        trainers[bucketing] = make_trainer(ragged(), bucketing=None if bucketing else False)
         shapes[bucketing] = recorded_shapes(trainers[bucketing])
     # Batches in the same order, or noise would go to other graphs.
     trainers[False].batches = trainers[True].batches
@@ -175,6 +175,18 @@ def test_the_largest_bucket_is_that_with_most_pairs():
         micro.shrink([MicroBatch(slice(0, 6), 3), MicroBatch(slice(6, 8), 7)])
     assert micro.size(2, 7) == 1
     assert micro.size(6, 3) == 5
+
+
+def test_a_single_node_is_a_pair_and_so_is_none():
+    micro = MicroBatcher(torch.nn.Linear(1, 1), torch.device("cpu"))
+    micro._pairs = 10
+    assert [micro.size(100, nodes) for nodes in (0, 1, 2, 9)] == [10, 10, 2, 1]
+
+
+def test_a_network_that_cannot_keep_less_ends_with_an_error():
+    micro = MicroBatcher(torch.nn.Linear(1, 1), torch.device("cpu"))
+    with pytest.raises(TrainingError, match="one graph padded to 9 nodes does not fit"):
+        micro.shrink([MicroBatch(slice(0, 1), 9)])
 
 
 def test_the_largest_of_what_was_tried_is_halved():
@@ -246,6 +258,14 @@ def test_micro_batches_are_chosen_to_fit(plan, memory_for, fitting):
     assert f"computing {fitting} at a time" in message
 
 
+def test_a_run_begins_with_planning(plan, memory_for):
+    trainer, _ = plan(memory_for(3))
+    trainer._micro._pairs = None
+    with pytest.warns(GraphscoreWarning, match="would need about") as caught:
+        trainer.run()
+    assert len(caught) == 1
+
+
 def test_what_is_kept_takes_a_third_of_the_available_memory(plan, make_trainer):
     """Computing the gradient needs as much again, and other programs need some."""
     trainer = make_trainer(dtype=torch.float32)
@@ -254,6 +274,22 @@ def test_what_is_kept_takes_a_third_of_the_available_memory(plan, make_trainer):
     for available, fitting in ((9.5 * kept, 3), (11.5 * kept, 3), (12.5 * kept, 4)):
         planned, _ = plan(int(available))
         assert planned._micro.size(8, 7) == fitting
+
+
+@pytest.mark.parametrize(("missing", "size"), [(0, 5), (1, 4)])
+def test_a_batch_that_just_fits_is_computed_at_once(monkeypatch, missing, size):
+    """Five graphs in a share of exactly the bytes that their gradient keeps, or a byte less."""
+    name = "graphscore.training.micro_batches.available_memory"
+    network = torch.nn.Module()
+    network.forward = lambda state, sigma, condition: state.edges.requires_grad_().exp()
+    graph = GraphBatch(torch.zeros(1, 8, 8), torch.ones(1, 8, dtype=torch.bool))
+    monkeypatch.setattr(name, lambda device: 5 * 3 * 8 * 8 * 4 - missing)
+    micro = MicroBatcher(network, torch.device("cpu"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        micro.plan(graph, 5)
+    assert micro.size(5, 8) == size
+    assert len(caught) == missing
 
 
 def test_one_graph_beyond_the_memory_is_checkpointed_from_the_start(plan):

@@ -49,7 +49,19 @@ def test_matrices_of_a_stack_do_not_see_each_other():
     one, two = gaussian(1, 8, 10), gaussian(1, 8, 10, seed=1)
     both = orthogonalised(torch.cat([one, two]))
     torch.testing.assert_close(both, torch.cat([orthogonalised(one), orthogonalised(two)]))
-    torch.testing.assert_close(orthogonalised(one.mT), orthogonalised(one).mT)
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_tall_matrices_are_computed_as_wide_ones(count):
+    """Bit for bit the same, with the smaller of the two products of a matrix with itself."""
+    wide = gaussian(count, 8, 15)
+    assert torch.equal(orthogonalised(wide.mT), orthogonalised(wide).mT)
+
+
+def test_a_gradient_of_nearly_nothing_is_not_turned_around():
+    matrix = gaussian(1, 8, 10)
+    assert (orthogonalised(1e-9 * matrix) * matrix).sum() > 0
+    assert not orthogonalised(0 * matrix).any()
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (8, 40), (40, 8)])
@@ -84,6 +96,22 @@ def test_what_has_no_gradient_stays():
     Muon([still, moved, bias], torch.tensor(RATE)).step()
     after = (still, moved, bias)
     assert [torch.equal(one, two) for one, two in zip(before, after)] == [True, False, True]
+
+
+def test_matrices_without_a_gradient_do_not_keep_others_from_moving():
+    still, moved = nn.Parameter(gaussian(8, 9)), with_gradient(gaussian(9, 8), gaussian(9, 8))
+    before = moved.detach().clone()
+    Muon([still, moved], torch.tensor(RATE)).step()
+    assert not torch.equal(moved.detach(), before)
+
+
+def test_the_size_of_an_update_does_not_depend_on_how_many_matrices_there_are():
+    gradients = [gaussian(8, 8, seed=seed) for seed in range(12)]
+    many = [with_gradient(torch.zeros(8, 8), gradient) for gradient in gradients]
+    alone = with_gradient(torch.zeros(8, 8), gradients[0])
+    for moved in (many, [alone]):
+        Muon(moved, torch.tensor(RATE)).step()
+    torch.testing.assert_close(many[0].detach(), alone.detach())
 
 
 def make_trainer(**settings):

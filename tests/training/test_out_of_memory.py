@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import gc
 import os
 import subprocess
 import sys
 import warnings
+import weakref
 
 import pytest
 import torch
@@ -193,6 +195,41 @@ def test_noise_that_does_not_fit_is_an_error(limited, monkeypatch):
     monkeypatch.setattr("graphscore.diffusion.objectives.perturb", fail)
     with pytest.raises(TrainingError, match=r"4 graphs padded to 7 nodes.*smaller batch_size"):
         trainer.run()
+
+
+def test_other_errors_of_the_noise_are_shown(limited, monkeypatch):
+    def fail(*arguments, **keywords):
+        raise RuntimeError("size mismatch")
+
+    monkeypatch.setattr("graphscore.diffusion.objectives.perturb", fail)
+    with pytest.raises(RuntimeError, match="size mismatch"):
+        limited(10**9).run()
+
+
+@pytest.mark.filterwarnings("ignore::graphscore.errors.GraphscoreWarning")
+def test_what_a_failed_attempt_left_is_freed_before_the_next(limited):
+    """Also where it refers to itself, as errors and their frames do."""
+    trainer, left = limited(10**9), []
+
+    class Kept:
+        pass
+
+    def forward(noisy, *rest):
+        assert [reference() for reference in left] == [None] * len(left)
+        if len(noisy) > 4:
+            kept = Kept()
+            kept.itself = kept
+            left.append(weakref.ref(kept))
+            raise MemoryError
+        return Limited.forward(trainer.network, noisy, *rest)
+
+    trainer.network.forward = forward
+    gc.disable()
+    try:
+        trainer.run()
+    finally:
+        gc.enable()
+    assert len(left) == 1
 
 
 def test_other_errors_are_not_tried_again(limited):

@@ -111,6 +111,27 @@ def test_records_that_arrive_late_are_the_same(make_trainer, monkeypatch):
     assert steps == [5, 10, 12, 15, 20, 10, 12, 12, 20, 20]
 
 
+class Event:
+    """Numbers that are on their way until somebody waits for them, as a CUDA event says."""
+
+    done = False
+
+    def query(self):
+        return self.done
+
+    def synchronize(self):
+        self.done = True
+
+
+def test_numbers_are_waited_for_when_they_are_asked_for():
+    pending = PendingMetrics(torch.tensor([1.0, 2.0]), 3, 0.5)
+    assert pending.arrived() is True
+    pending._event = Event()
+    assert pending.arrived() is False
+    assert pending.values() == [1.0, 2.0]
+    assert pending.arrived() is True
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 def test_steps_do_not_wait_for_the_device(ragged):
     """Over several windows of batches and a record, nothing makes the host wait."""
@@ -138,8 +159,16 @@ def test_records_have_the_learning_rate_in_use(make_trainer, steps):
     assert records[0].learning_rate == pytest.approx(1e-3)
     assert records[-1].learning_rate == pytest.approx(1e-4)
     seconds = [record.seconds for record in records]
-    assert seconds == sorted(seconds)
+    assert [0.0, *seconds] == sorted({0.0, *seconds})
     assert records[0].to_dict()["step"] == 1
+
+
+def test_the_seconds_of_a_resumed_run_go_on(make_trainer):
+    first, second, records = make_trainer(), make_trainer(), []
+    assert first.seconds == 0
+    second.restore(first.state(), step=0, seconds=5000.0)
+    second.run(on_record=records.append)
+    assert 5000 < records[0].seconds < records[-1].seconds == second.seconds < 6000
 
 
 def test_records_average_all_steps_since_the_last(make_trainer):

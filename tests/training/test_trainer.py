@@ -60,6 +60,7 @@ def test_the_loss_falls():
     assert records[-1].per_pair < 0.85
     assert len(records[-1].per_level) == 2
     assert records[-1].loss == pytest.approx(sum(records[-1].per_level) / 2)
+    assert records[-1].summed == pytest.approx(sum(records[-1].per_level))
 
 
 @pytest.mark.parametrize("network", [PAPER, RELEASED], ids=["paper", "released"])
@@ -295,21 +296,40 @@ def test_the_data_is_not_changed():
     assert torch.equal(data.node_mask, kept.node_mask)
 
 
+def test_settings_if_not_given():
+    assert TrainingSettings().model_dump() == {
+        "steps": 5000,
+        "batch_size": 32,
+        "optimiser": "adam",
+        "learning_rate": 2e-3,
+        "final_learning_rate": 2e-5,
+        "warmup_steps": 0,
+        "gradient_clip": 100.0,
+        "ema_decay": 0.999,
+        "log_every": 25,
+    }
+
+
 @pytest.mark.parametrize(
-    "values",
+    ("name", "accepted", "refused"),
     [
-        {"steps": 0},
-        {"batch_size": 0},
-        {"optimiser": "sgd"},
-        {"learning_rate": 0},
-        {"ema_decay": 1.0},
-        {"log_every": 0},
+        ("steps", [1], [0]),
+        ("batch_size", [1, 100_000], [0, 100_001]),
+        ("optimiser", ["adam", "muon"], ["sgd"]),
+        ("learning_rate", [0.5], [0]),
+        ("final_learning_rate", [0.5], [0]),
+        ("warmup_steps", [0], [-1]),
+        ("gradient_clip", [0.5], [0]),
+        ("ema_decay", [0, 0.5], [-0.1, 1.0]),
+        ("log_every", [1, 100_000], [0, 100_001]),
     ],
-    ids=str,
 )
-def test_settings_are_validated(values):
-    with pytest.raises(SettingsError, match=next(iter(values))):
-        TrainingSettings(**values)
+def test_settings_are_validated(name, accepted, refused):
+    for value in accepted:
+        assert getattr(TrainingSettings(**{name: value}), name) == value
+    for value in refused:
+        with pytest.raises(SettingsError, match=name):
+            TrainingSettings(**{name: value})
 
 
 def test_the_first_average_moves_by_nine_elevenths():
@@ -324,6 +344,8 @@ def test_the_first_average_moves_by_nine_elevenths():
 
 
 def test_counts_among_the_tensors_are_no_obstacle():
+    """Whole numbers, and tensors of another device, which may hold counts of steps."""
     trainer = make_trainer()
     trainer.network.register_buffer("count", torch.tensor(3))
+    trainer.network.register_buffer("elsewhere", torch.zeros(2, device="meta"))
     assert trainer.state()["network.count"].item() == 3

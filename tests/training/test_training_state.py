@@ -11,21 +11,26 @@ from graphscore.errors import CheckpointError
 from graphscore.graphs import GraphBatch
 from graphscore.networks import EDPGNN, EDPGNNSettings
 from graphscore.training import Trainer, TrainingSettings
+from graphscore.training.training_state import mismatch
 
 SIGMAS = (1.0, 0.1)
 
 
-@pytest.fixture(params=["adam", "muon"])
-def trainer(request):
+def make_trainer(optimiser, weights):
     settings = EDPGNNSettings(channels=(2,), message_steps=1, features=8, edge_width=8)
-    network = EDPGNN(settings, SIGMAS, generator=torch.Generator().manual_seed(0))
-    made = Trainer(
+    network = EDPGNN(settings, SIGMAS, generator=torch.Generator().manual_seed(weights))
+    return Trainer(
         network,
         GraphBatch.from_networkx([nx.path_graph(4), nx.cycle_graph(5)]),
         ScoreMatching(SIGMAS),
-        TrainingSettings(steps=5, optimiser=request.param),
+        TrainingSettings(steps=5, optimiser=optimiser),
         seed=0,
     )
+
+
+@pytest.fixture(params=["adam", "muon"])
+def trainer(request):
+    made = make_trainer(request.param, 0)
     made.train_step()
     return made
 
@@ -60,6 +65,41 @@ def test_another_training_state_is_refused(trainer, kind):
     assert all(torch.equal(tensor, before[name]) for name, tensor in trainer.state().items())
 
 
-def test_its_own_state_is_accepted(trainer):
-    trainer.restore(trainer.state(), step=1, seconds=0.0)
-    trainer.train_step()
+NAMES = {name: torch.zeros(2) for name in "abc"}
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (NAMES, ""),
+        ({name: NAMES[name] for name in "bc"}, "without a"),
+        ({"b": NAMES["b"]}, "without a and 1 more"),
+        ({}, "without a and 2 more"),
+        ({**NAMES, "d": torch.zeros(2)}, "with unknown d"),
+        ({**NAMES, "e": torch.zeros(2), "d": torch.zeros(2)}, "with unknown d and 1 more"),
+        ({**NAMES, "b": torch.zeros(2, 1)}, "b is (2, 1) float32 in place of (2,) float32"),
+        ({**NAMES, "b": torch.zeros(2).int()}, "b is (2,) int32 in place of (2,) float32"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_a_mismatch_is_described(found, expected):
+    assert mismatch(found, NAMES) == expected
+
+
+def test_a_state_before_the_first_step_needs_no_optimiser(trainer):
+    """At step 0 there is none; later it is missing."""
+    state = {name: t for name, t in trainer.state().items() if not name.startswith("optimiser.")}
+    trainer.restore(state, step=0, seconds=0.0)
+    with pytest.raises(CheckpointError, match="the optimiser's state is missing"):
+        trainer.restore(state, step=1, seconds=0.0)
+
+
+def test_a_restored_training_goes_on_like_the_first(trainer):
+    other = make_trainer(trainer.settings.optimiser, 1)
+    other.restore(trainer.state(), step=1, seconds=0.0)
+    for each in (trainer, other):
+        each.train_step()
+        each.train_step()
+    ours, theirs = trainer.state(), other.state()
+    assert ours.keys() == theirs.keys()
+    assert [name for name in ours if not torch.equal(ours[name], theirs[name])] == []

@@ -61,9 +61,8 @@ class EdgeDensity:
     def at(self, nodes: float) -> float:
         """Return the density of graphs with this number of nodes."""
         logit = self.level + self.slope * math.log(nodes)
-        # Of the absolute value, since exp of a large number overflows.
-        share = 1 / (1 + math.exp(-abs(logit)))
-        return share if logit >= 0 else 1 - share
+        # Of numbers of 0 and below, since exp of a large number overflows.
+        return math.exp(min(logit, 0.0)) / (1 + math.exp(-abs(logit)))
 
     @staticmethod
     def constant(density: float) -> EdgeDensity:
@@ -101,13 +100,13 @@ class EdgeDensity:
         from scipy.special import expit
 
         counted = batch.pair_mask if among is None else batch.pair_mask & among
-        pairs = counted.sum((1, 2)).double().numpy(force=True) / 2
-        edges = (batch.adj * counted).double().sum((1, 2)).numpy(force=True) / 2
+        pairs = np.array(counted.sum((1, 2)).tolist()) / 2
+        edges = np.array((batch.adj * counted).double().sum((1, 2)).tolist()) / 2
         has_pairs, total = pairs > 0, float(pairs.sum())
         share = (total * edges[has_pairs] / pairs[has_pairs] + 0.5) / (total + 1)
         constant = EdgeDensity.constant((float(edges.sum()) + 0.5) / (total + 1))
-        log_sizes = np.log(batch.sizes.double().numpy(force=True)[has_pairs])
-        if not len(log_sizes) or np.ptp(log_sizes) == 0:
+        log_sizes = np.log(np.array(batch.sizes.tolist())[has_pairs])
+        if len(set(log_sizes.tolist())) < 2:
             return constant
         weight = pairs[has_pairs] / total
         middle = float(weight @ log_sizes)

@@ -161,8 +161,9 @@ class BernoulliEdges:
     ) -> Tensor:
         """Draw each edge with its own probability, once per unordered pair."""
         uniform = torch.rand(mean.shape, generator=generator, device=mean.device, dtype=mean.dtype)
-        # Probabilities may be symmetric up to rounding only, so one triangle decides for both.
-        edges = ((uniform < mean) & mask).to(mean.dtype).triu(1)
+        # Probabilities may be symmetric up to rounding only, so one triangle decides for both; the
+        # mask leaves the diagonal out.
+        edges = ((uniform < mean) & mask).to(mean.dtype).triu()
         return edges + edges.mT
 
     def decode(self, mean: Tensor, mask: Tensor, threshold: float) -> Tensor:
@@ -187,13 +188,15 @@ class GraphLikelihood:
     edges: Likelihood
     nodes: Likelihood | None = None
 
-    def _each(self, function: Callable[..., Tensor], *states: GraphState) -> GraphState:
-        """Call function(likelihood, *entries of states) for edges, and for nodes."""
-        edges = function(self.edges, *(state.edges for state in states))
+    def _each(
+        self, function: Callable[..., Tensor], first: GraphState, second: GraphState
+    ) -> GraphState:
+        """Call function(likelihood, entries, entries) for edges, and for nodes, of two states."""
+        edges = function(self.edges, first.edges, second.edges)
         nodes = None
         if self.nodes is not None:
-            nodes = function(self.nodes, *(state.nodes for state in states))
-        return GraphState(edges, states[0].node_mask, nodes)
+            nodes = function(self.nodes, first.nodes, second.nodes)
+        return GraphState(edges, first.node_mask, nodes)
 
     def prior(self, node_mask: Tensor, condition: Condition, dtype: torch.dtype) -> GraphState:
         """Return the logits before anything is seen, in shapes that broadcast to the entries."""

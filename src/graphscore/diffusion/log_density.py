@@ -42,8 +42,9 @@ def log_density_difference(
     total = torch.zeros(len(state), dtype=state.edges.dtype, device=state.edges.device)
     for node, weight in zip(nodes.tolist(), weights.tolist()):
         answer = score(state * ((node + 1) / 2), sigma)
-        product = (answer.edges * state.edges).flatten(1).sum(1) / 2
-        if answer.nodes is not None and state.nodes is not None:
-            product = product + (answer.nodes * state.nodes).sum((1, 2))
+        edges, *of_nodes = state.map(torch.mul, answer).entries
+        product = edges.flatten(1).sum(1) / 2
+        for entries in of_nodes:
+            product = product + entries.sum((1, 2))
         total += weight / 2 * product
     return total

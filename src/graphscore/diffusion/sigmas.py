@@ -132,7 +132,8 @@ def karras_sigmas(sigma_range: SigmaRange, steps: int, rho: float) -> tuple[floa
     (4.0, 3.0, 2.0, 1.0)
     """
     largest, smallest = sigma_range.sigma_max ** (1 / rho), sigma_range.sigma_min ** (1 / rho)
-    fall = (smallest - largest) / max(1, steps - 1)
     # The ends are given as they are, so that rounding leads to no level outside of the range.
-    inner = [(largest + i * fall) ** rho for i in range(1, steps - 1)]
+    inner = [
+        (largest + i * ((smallest - largest) / (steps - 1))) ** rho for i in range(1, steps - 1)
+    ]
     return (sigma_range.sigma_max, *inner, *[sigma_range.sigma_min] * (steps > 1))

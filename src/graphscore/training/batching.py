@@ -80,10 +80,8 @@ class BatchSampler:
         self._widths = (mask * torch.arange(1, mask.shape[1] + 1)).amax(1)
         self._seed = seed
         self._sort = sort
-        self._current = -1
-        self._loaded = torch.zeros(batch_size, dtype=torch.int64, device=data.adj.device)
-        self._indices = torch.empty(0)
-        self._batch_widths: list[list[int]] = []
+        self._prepared: dict[int, tuple[Tensor, list[list[int]]]] = {}
+        self._loaded = torch.empty(batch_size, dtype=torch.int64, device=data.adj.device)
 
     def batch(self, step: int) -> GraphBatch:
         """Return the graphs of one step."""
@@ -100,13 +98,13 @@ class BatchSampler:
 
     def indices(self, step: int) -> Tensor:
         """Return the numbers (batch,) of the graphs of one step, on the device."""
-        self._prepare(step)
-        return self._indices[step % PREPARED]
+        indices, _ = self._window(step)
+        return indices[step % PREPARED]
 
     def widths(self, step: int) -> list[int]:
         """Return the width N that each graph of one step needs."""
-        self._prepare(step)
-        return self._batch_widths[step % PREPARED]
+        _, widths = self._window(step)
+        return widths[step % PREPARED]
 
     def largest(self) -> GraphBatch:
         """Return a batch of the graph that needs the largest width, as wide as it is computed."""
@@ -114,18 +112,18 @@ class BatchSampler:
         graph = self.data[widest : widest + 1]
         return graph.trimmed() if self.trim else graph
 
-    def _prepare(self, step: int) -> None:
+    def _window(self, step: int) -> tuple[Tensor, list[list[int]]]:
+        """Return the graphs and widths of the steps that are prepared with this one."""
         window = step // PREPARED
-        if window == self._current:
-            return
-        chosen = self._choose(window)
-        self._batch_widths = self._widths[chosen].tolist()
-        device = self.data.adj.device
-        if device.type == "cuda":
-            # From ordinary memory the copy would wait for everything the device has to do.
-            chosen = chosen.pin_memory()
-        self._indices = chosen.to(device, non_blocking=True)
-        self._current = window
+        if window not in self._prepared:
+            chosen = self._choose(window)
+            widths = self._widths[chosen].tolist()
+            device = self.data.adj.device
+            if device.type == "cuda":
+                # From ordinary memory the copy would wait for everything the device has to do.
+                chosen = chosen.pin_memory()
+            self._prepared = {window: (chosen.to(device, non_blocking=True), widths)}
+        return self._prepared[window]
 
     def _choose(self, window: int) -> Tensor:
         """Return the graphs (PREPARED, batch) of consecutive steps."""
@@ -138,12 +136,11 @@ class BatchSampler:
     def _stream(self, position: int, length: int) -> Tensor:
         """Return part of the random orders of all graphs laid end to end."""
         count = len(self._widths)
-        first, last = position // count, (position + length - 1) // count
+        first, start = divmod(position, count)
         orders = [
             torch.randperm(count, generator=torch_generator(self._seed, "order", epoch))
-            for epoch in range(first, last + 1)
+            for epoch in range(first, math.ceil((position + length) / count))
         ]
-        start = position - first * count
         return torch.cat(orders)[start : start + length]
 
 
@@ -163,7 +160,7 @@ class SizeStratifiedSampler(BatchSampler):
         self._last = torch.tensor(last)
         self._place_widths = self._widths[self._by_width[self._last]].tolist()
 
-    def widths(self, step: int = 0) -> list[int]:
+    def widths(self, step: int | None = None) -> list[int]:
         """Return the width N that each place of every batch needs, ascending."""
         return self._place_widths
 
@@ -225,18 +222,19 @@ def buckets_of_similar_width(
     runs = [(width, len(list(run))) for width, run in groupby(widths)]
     ends = [0, *accumulate(count for _, count in runs)]
     # The least cost of the first runs, and where the last bucket of that solution starts.
-    costs, starts = [0.0], [0]
-    for last, (width, _) in enumerate(runs, start=1):
+    costs = [0.0]
+    starts: list[int] = []
+    for (width, _), stop in zip(runs, ends[1:]):
         options = [
-            costs[first] + number * width**2 + overhead if number >= fewest else math.inf
-            for first, number in enumerate(ends[last] - end for end in ends[:last])
+            cost + (stop - start) * width**2 + overhead if stop - start >= fewest else math.inf
+            for cost, start in zip(costs, ends)
         ]
         costs.append(min(options))
         starts.append(options.index(costs[-1]))
     buckets: list[MicroBatch] = []
     last = len(runs)
     while last:
-        first = starts[last]
+        first = starts[last - 1]
         buckets.append(MicroBatch(slice(ends[first], ends[last]), runs[last - 1][0]))
         last = first
     return buckets[::-1]

@@ -65,18 +65,18 @@ class MicroBatcher:
             items: noisy items in a batch.
         """
         available = None if self._pairs is not None else available_memory(self._device)
-        if available is None:
+        if available is None or not largest.max_nodes:
             return
         pairs = largest.max_nodes**2
-        needed = int(pairs * self._bytes_per_pair(largest))
-        fitting = int(SHARE * available / max(1, needed))
-        if fitting >= items:
+        needed = pairs * self._bytes_per_pair(largest)
+        if items * needed <= SHARE * available:
             return
+        fitting = int(SHARE * available / needed)
         self._pairs = max(1, fitting) * pairs
         gigabytes = f"about {needed * items / 2**30:.3g} GiB of memory"
         self._announce(items, max(1, fitting), largest.max_nodes, f"would need {gigabytes}")
-        if not fitting:
-            self._checkpoint_activations(largest.max_nodes)
+        if not fitting and self._can_checkpoint:
+            self._checkpoint(largest.max_nodes)
 
     def shrink(self, buckets: Sequence[MicroBatch]) -> None:
         """Choose smaller micro-batches after those that `split` made of the buckets did not fit.
@@ -91,7 +91,9 @@ class MicroBatcher:
             self._pairs = size // 2 * nodes**2
             reason = f"did not fit in memory {size} at a time"
             self._announce(len(largest), size // 2, nodes, reason)
-        elif not self._checkpoint_activations(nodes):
+        elif self._can_checkpoint:
+            self._checkpoint(nodes)
+        else:
             raise TrainingError(
                 f"one graph padded to {nodes} nodes does not fit in the memory of {self._device}, "
                 "not even alone. Leave out the largest graphs, use a smaller network "
@@ -108,18 +110,20 @@ class MicroBatcher:
         kept = saved_bytes(lambda: self._network(part.state, sigma, part.condition))
         for buffer, before in statistics:
             buffer.copy_(before)
-        return kept / max(1, nodes) ** 2
+        return kept / nodes**2
 
-    def _checkpoint_activations(self, nodes: int) -> bool:
-        """Have the network keep less for the gradient, if it can and does not do so already."""
-        if getattr(self._network, "checkpoint_activations", True):
-            return False
+    @property
+    def _can_checkpoint(self) -> bool:
+        """Whether the network can keep less for the gradient than it does."""
+        return not getattr(self._network, "checkpoint_activations", True)
+
+    def _checkpoint(self, nodes: int) -> None:
+        """Have the network keep less for the gradient."""
         setattr(self._network, "checkpoint_activations", True)  # noqa: B010 - unknown to nn.Module
         warn(
             f"one graph padded to {nodes} nodes does not fit in memory with all that its gradient "
             "needs; activation checkpointing is used, which takes longer."
         )
-        return True
 
     def _announce(self, items: int, size: int, nodes: int, reason: str) -> None:
         effect = (

@@ -79,7 +79,7 @@ class Muon(torch.optim.Optimizer):
             # A step ahead of the momentum (Nesterov).
             ahead = torch._foreach_lerp(gradients, momenta, MOMENTUM)
             updates = orthogonalised(torch.stack(ahead))
-            size = SIZE * math.sqrt(max(updates.shape[1:]))
+            size = SIZE * math.sqrt(max(moved[0].shape))
             torch._foreach_sub_(moved, (updates * (size * group["lr"])).unbind())
 
     def _momentum(self, parameter: Tensor) -> Tensor:
@@ -103,7 +103,7 @@ def state_after_a_step(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
         if isinstance(optimiser, Muon) and _is_matrix(parameter.shape):
             state[f"{number}.momentum"] = parameter
         else:
-            state[f"{number}.step"] = torch.zeros((), dtype=torch.float32)
+            state[f"{number}.step"] = torch.empty((), dtype=torch.float32)
             state |= {f"{number}.{name}": parameter for name in ("exp_avg", "exp_avg_sq")}
     return state
 
@@ -124,14 +124,13 @@ def orthogonalised(matrices: Tensor) -> Tensor:
     (True, True)
     """
     a, b, c = COEFFICIENTS
-    wide = matrices.shape[1] <= matrices.shape[2]
-    x = matrices if wide else matrices.mT
-    x = x / (x.norm(dim=(1, 2), keepdim=True) + 1e-7)
+    if matrices.shape[1] > matrices.shape[2]:
+        return orthogonalised(matrices.mT).mT
+    x: Tensor = matrices / (matrices.norm(dim=(1, 2), keepdim=True) + 1e-7)
     for _ in range(ROUNDS):
         square = x @ x.mT
         x = a * x + (b * square + c * square @ square) @ x
-    found: Tensor = x if wide else x.mT
-    return found
+    return x
 
 
 OPTIMISERS: dict[str, Callable[..., torch.optim.Optimizer]] = {

@@ -139,7 +139,7 @@ class Trainer:
         fused = self.device.type in ("cpu", "cuda")
         # A tensor, so that a CUDA graph reads the present rate.
         self._rate = torch.tensor(settings.learning_rate, device=device)
-        self._last_rate = settings.learning_rate
+        self._last_rate: float
         self._optimiser = OPTIMISERS[settings.optimiser](
             self._parameters, self._rate, fused=fused, capturable=self.device.type == "cuda"
         )
@@ -195,7 +195,7 @@ class Trainer:
 
     def _sum_gradients(self, items: Items, micro_batches: Sequence[MicroBatch]) -> Tensor:
         """Set the gradient, the sum of that of the micro-batches; returns the metrics."""
-        self._optimiser.zero_grad(set_to_none=True)
+        self._optimiser.zero_grad()
         losses = []
         for micro_batch in micro_batches:
             part = items.part(micro_batch.items, micro_batch.nodes)

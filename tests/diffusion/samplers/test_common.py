@@ -64,6 +64,37 @@ def test_every_sampler_is_in_the_registry_by_its_kind():
         assert sampler.needs == ("score" if kind == "langevin" else "denoise")
 
 
+def test_settings_if_not_given():
+    assert LangevinSettings() == LangevinSettings(
+        step_size=2e-3, noise_scale=1.0, steps_per_level=1000, sigmas=None, threshold=0.5
+    )
+    shared = {"sigma_max": None, "rho": 7.0, "threshold": 0.5}
+    assert HeunSettings() == HeunSettings(steps=64, churn=0.0, **shared)
+    assert AncestralSettings() == AncestralSettings(steps=128, noise="independent", **shared)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "accepted", "refused"),
+    [
+        (HeunSettings, "steps", [1, 10_000], [0, 10_001]),
+        (HeunSettings, "churn", [0, 0.5, 1e6], [-0.1, 1e6 + 1]),
+        (HeunSettings, "rho", [0.1, 1000], [0.09, 1001]),
+        (HeunSettings, "threshold", [0.01, 0.99], [0, 1]),
+        (AncestralSettings, "steps", [1, 10_000], [0, 10_001]),
+        (LangevinSettings, "step_size", [0.5], [0]),
+        (LangevinSettings, "noise_scale", [0, 0.5], [-0.1]),
+        (LangevinSettings, "steps_per_level", [1, 1_000_000], [0, 1_000_001]),
+        (LangevinSettings, "sigmas", [(1.0, 0.5), None], [(0.5, 1.0), ()]),
+    ],
+)
+def test_limits_of_settings(kind, name, accepted, refused):
+    for value in accepted:
+        assert getattr(kind(**{name: value}), name) == value
+    for value in refused:
+        with pytest.raises(SettingsError, match=name):
+            kind(**{name: value})
+
+
 def test_a_score_serves_as_well_as_a_posterior_mean(sample, network, prior_of):
     """Tweedie's formula makes the same graphs of both; Langevin takes the score."""
     mask = node_mask_of_sizes(torch.tensor([6, 1, 4]))

@@ -94,6 +94,10 @@ def test_fresh_noise_makes_the_end_independent_of_the_start(prior):
         return heun(gaussian, prior, RANGE, settings, generator=source, initial=initial).state.edges
 
     assert torch.equal(end(0, 0), end(1, 0))
+    source = generator()
+    before = source.get_state()
+    heun(gaussian, prior, RANGE, HeunSettings(steps=5), generator=source, initial=initial)
+    assert torch.equal(source.get_state(), before)
     assert (end(0, 5) - end(1, 5)).abs().max() > 0.1
 
 

@@ -92,12 +92,12 @@ def ancestral(
     """
     sigmas = settings.sigmas(sigma_range)
     state = prior.sample(sigmas[0], generator=generator) if initial is None else initial
-    check = FiniteCheck(settings.steps, state.edges.device)
+    check = FiniteCheck()
     ones = torch.ones(len(state), dtype=state.edges.dtype, device=state.edges.device)
     for step, (sigma, lower) in enumerate(zip(sigmas, (*sigmas[1:], 0.0))):
         levels = ones * sigma
         denoised = denoise(state, levels)
-        check.note(step, denoised)
+        check.note(denoised)
         if lower:
             drawn = prior.likelihood.draw(denoised, levels, generator=generator)
             noise = noise_like(state, generator=generator)

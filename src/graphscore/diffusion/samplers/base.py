@@ -8,6 +8,7 @@ from typing import Self
 
 import torch
 from pydantic import Field
+from torch import Tensor
 
 from graphscore.diffusion.sigmas import Sigma, SigmaLevels, SigmaRange, karras_sigmas
 from graphscore.errors import SamplingError
@@ -89,12 +90,12 @@ class SamplingResult:
 class FiniteCheck:
     """Finds states that are not finite without waiting for the device at every step."""
 
-    def __init__(self, steps: int, device: torch.device) -> None:
-        self._finite = torch.ones(steps, dtype=torch.bool, device=device)
+    def __init__(self) -> None:
+        self._finite: list[Tensor] = []
 
-    def note(self, step: int, state: GraphState) -> None:
-        """Remember whether the state of step number `step` (from 0) is finite."""
-        self._finite[step] = state.isfinite()
+    def note(self, state: GraphState) -> None:
+        """Remember whether the state of the next step is finite."""
+        self._finite.append(state.isfinite())
 
     def conclude(self, sigmas: tuple[float, ...]) -> None:
         """Wait for the device and refuse states that were not finite.
@@ -102,7 +103,7 @@ class FiniteCheck:
         Raises:
             SamplingError: names the first sigma at which one was not.
         """
-        finite = self._finite.tolist()
+        finite = torch.stack(self._finite).tolist()
         if not all(finite):
             raise SamplingError(
                 f"the state became infinite or NaN at sigma {sigmas[finite.index(False)]:g}: the "

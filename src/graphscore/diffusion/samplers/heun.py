@@ -89,7 +89,7 @@ def heun(
     """
     sigmas = settings.sigmas(sigma_range)
     state = prior.sample(sigmas[0], generator=generator) if initial is None else initial
-    check = FiniteCheck(settings.steps, state.edges.device)
+    check = FiniteCheck()
     ones = torch.ones(len(state), dtype=state.edges.dtype, device=state.edges.device)
     for step, (sigma, lower) in enumerate(zip(sigmas, (*sigmas[1:], 0.0))):
         # Noise that no step takes away again would only blur the answer.
@@ -106,7 +106,7 @@ def heun(
         else:
             # A network's answer may be symmetric up to rounding only; a graph must be exactly.
             state = denoised.symmetrised()
-        check.note(step, state)
+        check.note(state)
         if on_step is not None:
             on_step(step + 1, state)
     check.conclude(sigmas)
