@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import networkx as nx
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphscore.datasets import load_dataset
-from graphscore.errors import GraphDataError, SettingsError
+from graphscore.errors import GraphDataError, GraphscoreWarning, SettingsError
 from graphscore.metrics import DESCRIPTORS, EvaluationResult, evaluate, orbit_counts
 
 MEASURES = ("degree", "clustering", "orbit")
@@ -147,7 +148,7 @@ def test_defaults_follow_the_tables_of_the_kernel(random_graphs):
     asked = evaluate(graphs, graphs, descriptors=["spectrum", "orbit", "degree", "clustering"])
     assert tuple(asked.distances) == ALL
     assert asked.to_dict()["spectrum"] == 0.0
-    assert "spectrum 0.0000, average" in str(asked)
+    assert "spectrum 0.0000, average 0.0000 (3 against 3; " in str(asked)
     less = evaluate(graphs, graphs, kernel="gaussian-tv", descriptors=MEASURES, drop_isolated=True)
     assert less.drop_isolated
     assert tuple(less.distances) == MEASURES
@@ -239,16 +240,35 @@ def test_uniqueness_and_novelty_see_the_graphs_that_are_compared():
 
 
 def test_result_carries_its_provenance():
+    start = time.perf_counter()
     result = evaluate([nx.path_graph(3)] * 2, [nx.cycle_graph(3)], training=[nx.path_graph(3)])
+    assert 0 < result.seconds <= time.perf_counter() - start
     stored = json.loads(json.dumps(result.to_dict()))
     assert stored["average"] == pytest.approx(np.mean([stored[name] for name in MEASURES]))
     assert (stored["sample_count"], stored["reference_count"]) == (2, 1)
     assert "gaussian-emd" in stored["kernel"]
     assert "biased" in stored["estimator"]
-    assert stored["seconds"] > 0
+    assert stored["seconds"] == result.seconds
     assert "2 against 1; unique 50.0%, novel 0.0%" in str(result)
     with pytest.raises(AttributeError):
         result.kernel = ""
+
+
+@pytest.mark.parametrize(("training", "novelty_low"), [(None, None), ([nx.cubical_graph()], 0.0)])
+def test_lower_bounds_are_given_where_graphs_were_not_decided(
+    training, novelty_low, shuffled, monkeypatch, recwarn
+):
+    monkeypatch.setattr("graphscore.metrics.isomorphism._QUICK_CALLS", 0)  # only the search
+    rng = np.random.default_rng(0)
+    pair = [shuffled(nx.cubical_graph(), rng) for _ in range(2)]
+    decided = evaluate(pair, pair, training=training)
+    assert (decided.undecided, decided.uniqueness) == (0, 0.5)
+    assert (decided.uniqueness_low, decided.novelty_low) == (None, None)
+    assert not recwarn
+    with pytest.warns(GraphscoreWarning, match="not decided within 1 steps"):
+        result = evaluate(pair, pair, training=training, max_steps=1)
+    assert (result.uniqueness, result.uniqueness_low) == (1.0, 0.5)
+    assert result.novelty_low == novelty_low
 
 
 def test_the_global_random_state_is_untouched(random_graphs):

@@ -37,6 +37,13 @@ def test_a_floor_of_zero_gives_no_ratio(floor):
     assert ratio_to_floor(floor, with_distances(floor, 0.0, 0.0, 0.0, 0.0))["average"] is None
 
 
+def test_a_floor_is_zero_where_a_table_shows_zero(floor):
+    small = with_distances(floor, 4.9e-5, 5.1e-5, 1.0, 1.0)
+    ratio = ratio_to_floor(with_distances(floor, 1.0, 1.0, 1.0, 1.0), small)
+    assert ratio["degree"] is None
+    assert ratio["clustering"] == pytest.approx(1 / 5.1e-5)
+
+
 def test_without_a_spectrum_there_are_three():
     one, other = evaluate([nx.star_graph(3)], TEST), evaluate([nx.path_graph(3)], TEST)
     ratio = ratio_to_floor(one, other)

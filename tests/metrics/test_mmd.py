@@ -95,3 +95,8 @@ def test_without_a_width_nothing_is_padded():
     assert normalised([[1, 3], [2, 2]]).tolist() == [[0.25, 0.75], [0.5, 0.5]]
     assert cumulative([[1, 3], [2, 2]]).tolist() == [[0.25, 1.0], [0.5, 1.0]]
     assert normalised([[1, 3]], 2).tolist() == [[0.25, 0.75]]
+
+
+def test_every_row_is_divided_by_its_own_sum():
+    assert normalised([[1, 3], [4, 4], [5, 0]]).tolist() == [[0.25, 0.75], [0.5, 0.5], [1, 0]]
+    assert normalised([[1, 1, 2]] * 2, 4).tolist() == [[0.25, 0.25, 0.5, 0]] * 2

@@ -58,7 +58,7 @@ def test_small_blocks_change_nothing(random_graphs, monkeypatch, cells):
     graphs = random_graphs(15, 0, 12, seed=1)
     whole = orbit_counts(graphs)
     monkeypatch.setattr(orbits, "_BLOCK_CELLS", cells)
-    for one, other in zip(orbit_counts(graphs), whole):
+    for one, other in zip(orbits.orbit_counts(graphs), whole):
         np.testing.assert_array_equal(one, other)
 
 
@@ -78,13 +78,93 @@ def test_graphs_wider_than_one_word_of_bits(probability):
     np.testing.assert_array_equal(narrow, counts_by_enumeration(small))
 
 
-def test_both_ways_of_counting_four_cycles_agree(random_graphs):
-    for graph in [*random_graphs(5, 60, 140), nx.gnp_random_graph(300, 0.01, seed=0)]:
-        union = GraphUnion.of([graph, nx.cycle_graph(4), nx.gnp_random_graph(80, 0.3, seed=1)])
+@pytest.mark.parametrize("size", [63, 64, 65, 128, 129])
+def test_the_last_bit_of_a_word_and_the_first_of_the_next(size):
+    """Among the last four nodes, only the last three are joined to each other."""
+    graph = nx.path_graph(size - 4)
+    graph.add_node(size - 4)
+    last = range(size - 3, size)
+    graph.add_edges_from([*itertools.combinations(last, 2), (0, size - 1)])
+    counts = orbit_counts([graph])[0]
+    assert counts[:, 3].tolist() == [0] * (size - 3) + [1] * 3
+    assert counts[:, 0].tolist() == [2] + [2] * (size - 6) + [1, 0, 2, 2, 3]
+    assert counts[:, 9:12].sum(0).tolist() == [1, 2, 1]
+
+
+def mixed_union(random_graphs):
+    return [
+        GraphUnion.of([graph, nx.cycle_graph(4), nx.gnp_random_graph(80, 0.3, seed=1)])
+        for graph in [*random_graphs(5, 60, 140), nx.gnp_random_graph(300, 0.01, seed=0)]
+    ]
+
+
+@pytest.mark.parametrize("cells", [3000, orbits._BLOCK_CELLS])
+def test_both_ways_of_counting_four_cycles_agree(random_graphs, monkeypatch, cells):
+    monkeypatch.setattr(orbits, "_BLOCK_CELLS", cells)
+    for union in mixed_union(random_graphs):
         bits = orbits._NeighbourBits.of(union)
         np.testing.assert_array_equal(
             orbits._four_cycles_sparse(union), orbits._four_cycles_pairs(union, bits)
         )
+
+
+@pytest.mark.parametrize(
+    ("graphs", "sparse"),
+    [
+        ([nx.cycle_graph(10)], False),
+        ([nx.cycle_graph(10)] * 100, False),
+        ([nx.cycle_graph(40)], True),
+        ([nx.cycle_graph(60)] * 3, True),
+        ([nx.star_graph(100)], False),
+        ([nx.complete_graph(70)], False),
+        ([nx.circulant_graph(200, [1, 2, 3])], True),
+    ],
+)
+def test_the_sparse_product_is_for_large_graphs_of_low_degree(graphs, sparse, monkeypatch):
+    ran = []
+
+    def noted(name):
+        function = getattr(orbits, name)
+        monkeypatch.setattr(orbits, name, lambda *given: ran.append(name) or function(*given))
+
+    for name in ("_four_cycles_sparse", "_four_cycles_pairs"):
+        noted(name)
+    orbits.orbit_counts(graphs)
+    assert ran == ["_four_cycles_sparse" if sparse else "_four_cycles_pairs"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "cells", "blocks"),
+    [
+        ([5] * 10, 100, [[0, 1, 2], [3, 4, 5, 6], [7, 8, 9]]),
+        ([5] * 4, 100, [[0, 1, 2, 3]]),
+        ([5] * 4, 99, [[0, 1], [2, 3]]),
+        ([3, 1, 2, 1], 9, [[1, 3], [2], [0]]),
+        ([3, 1, 2, 1], 8, [[1, 3], [2], [0]]),
+        ([0, 9, 0, 9], 80, [[0, 2], [1], [3]]),
+        ([1, 1, 1, 1, 4], 17, [[0, 1, 2], [3], [4]]),
+        ([], 1, []),
+    ],
+)
+def test_blocks_of_similar_graphs_are_halved_until_they_fit(sizes, cells, blocks, monkeypatch):
+    monkeypatch.setattr(orbits, "_BLOCK_CELLS", cells)
+    assert [block.tolist() for block in orbits._blocks(np.array(sizes, dtype=int))] == blocks
+
+
+@pytest.mark.parametrize(
+    ("amounts", "limit", "stops"),
+    [
+        ([3, 3, 3, 3], 6, [2, 4]),
+        ([3, 3, 3, 3], 5, [1, 2, 3, 4]),
+        ([3, 4, 1], 6, [1, 3]),
+        ([9, 1, 9, 0, 9], 2, [1, 2, 3, 4, 5]),
+        ([0, 0], 1, [2]),
+        ([], 1, []),
+    ],
+)
+def test_parts_are_as_long_as_their_total_allows(amounts, limit, stops):
+    parts = list(orbits._parts_of_total(np.array(amounts, dtype=int), limit))
+    assert parts == [slice(start, stop) for start, stop in zip([0, *stops], stops)]
 
 
 def test_complete_graph_has_only_complete_graphlets_and_large_numbers_stay_exact():

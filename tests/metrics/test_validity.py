@@ -15,6 +15,7 @@ from graphscore.datasets import list_datasets, load_dataset, sample_planar, samp
 from graphscore.errors import GraphDataError
 from graphscore.metrics import (
     VALIDITY_CHECKS,
+    BlockFit,
     find_blocks,
     fit_blocks,
     is_block_structured,
@@ -147,8 +148,25 @@ def test_published_statistic_by_its_formula():
             share = cells.sum() / (cells.size - (r == s) * len(cells))
             p = 0.3 if r == s else 0.005
             w = (share - p) ** 2 / (share * (1 - share) + 1e-6)
-            p_values.append(1 - chi2.cdf(w, 1))
-        assert fit_blocks(graph).spectre_p_value == pytest.approx(np.mean(p_values), abs=1e-6)
+            p_values.append(chi2.sf(w, 1))
+        assert fit_blocks(graph).spectre_p_value == pytest.approx(np.mean(p_values), rel=1e-9)
+
+
+def test_published_statistic_of_blocks_of_one_node():
+    """Half of the pairs of the second hub and the leaves are edges; all other shares are 0 or 1."""
+    graph = nx.star_graph(12)
+    graph.add_edges_from((13, node) for node in range(7))
+    fit = fit_blocks(graph)
+    assert fit.sizes == (12, 1, 1)
+    p_value = chi2.sf((0.5 - 0.005) ** 2 / (0.5 * 0.5 + 1e-6), 1)
+    assert fit.spectre_p_value == pytest.approx(2 * p_value / 9, rel=1e-9)
+
+
+def test_blocks_without_an_edge_between_them_have_a_statistic_of_25():
+    fit = fit_blocks(nx.disjoint_union(nx.complete_graph(20), nx.complete_graph(20)))
+    assert fit.sizes == (20, 20)
+    # Within the blocks it is 0.49 / 1e-6.
+    assert fit.spectre_p_value == pytest.approx(chi2.sf(25, 1) * 2 / 4, rel=1e-9)
 
 
 def test_the_calibrated_p_value_is_that_of_two_densities():
@@ -223,8 +241,27 @@ def test_sizes_outside_the_family_fail_without_a_search(monkeypatch):
 
 
 def test_fit_of_graphs_without_pairs():
-    assert fit_blocks(nx.empty_graph(0)).sizes == ()
-    assert fit_blocks(nx.empty_graph(1)).sizes == (1,)
+    assert fit_blocks(nx.empty_graph(0)) == BlockFit((), 0.0, 0.0)
+    assert fit_blocks(nx.empty_graph(1)) == BlockFit((1,), 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "seed", "reason"),
+    [
+        ([20, 20], 0, None),
+        ([20, 19], 0, "too few or too many nodes"),
+        ([40] * 5, 0, None),
+        ([40] * 4 + [41], 0, "too few or too many nodes"),
+        ([30, 40, 20], 1, None),
+        ([19, 30], 0, "a block too small"),
+        ([41, 30], 0, "a block too large"),
+    ],
+)
+def test_the_fewest_and_most_blocks_and_the_smallest_and_largest(sizes, seed, reason):
+    graph = block_model(sizes, 0.3, 0.005, seed)
+    assert fit_blocks(graph).sizes == tuple(sorted(sizes, reverse=True))
+    assert validity_of("sbm").invalid_reason(graph) == reason
+    assert is_block_structured(graph, calibrated=True) is (reason is None)
 
 
 def test_graphs_of_every_checked_family_are_valid():
@@ -270,12 +307,17 @@ def test_empty_graphs_and_bad_input(valid):
         ("sbm", block_model([25, 45], 0.3, 0.005, 0), "a block too large"),
         ("sbm", block_model([30, 16], 0.4, 0.005, 0), "a block too small"),
         ("sbm", block_model([30, 30], 0.3, 0.0, 0), "edge probabilities"),
+        ("sbm", block_model([30] * 4, 0.3, 0.02, 0), None),
+        ("planar", nx.empty_graph(1), None),
+        ("tree", nx.empty_graph(1), None),
+        ("grid", nx.empty_graph(1), "a side too short or too long"),
+        ("grid", nx.complete_graph(6), "no grid has its numbers of nodes and edges"),
     ],
 )
 def test_invalid_reasons(name, graph, reason):
     check = validity_of(name)
     assert check.invalid_reason(graph) == reason
-    assert not check(graph)
+    assert check(graph) is (reason is None)
 
 
 def test_invalid_grids_with_moved_edges_or_corners():

@@ -78,8 +78,8 @@ def laplacian_spectra(graphs: Graphs) -> list[FloatArray]:
         [0.0, 1.5, 1.5]
     """
     union = GraphUnion.of(graphs)
-    scale = 1 / np.sqrt(np.maximum(union.degrees, 1))
-    values = scale[union.src] * scale[union.dst]
+    # Only nodes with edges are divided by the root of their degree.
+    values = 1 / np.sqrt(union.degrees[union.src]) * (1 / np.sqrt(union.degrees[union.dst]))
     local = np.arange(union.node_count) - union.first[union.graph_of_node]
     edge_counts = np.bincount(union.graph_of_node[union.src], minlength=len(union))
     last_edge, last_node = np.cumsum(edge_counts).tolist(), np.cumsum(union.sizes).tolist()
@@ -104,7 +104,7 @@ def spectrum_histograms(graphs: Graphs) -> IntArray:
     """
     union = GraphUnion.of(graphs)
     # A graph has as many eigenvalues as nodes, so they are counted like values of nodes.
-    values = np.concatenate([np.zeros(0), *laplacian_spectra(union)])
+    values = np.concatenate([[], *laplacian_spectra(union)])
     return _binned(union, values, *SPECTRUM_RANGE, SPECTRUM_BINS)
 
 
@@ -134,7 +134,7 @@ def _clustering(union: GraphUnion, orbits: IntArray) -> FloatArray:
     d = union.degrees
     # One division of two exact integers, as in networkx, so that values on the edge of a bin
     # round in the same direction.
-    values: FloatArray = 2 * orbits[:, 3] / np.maximum(d * (d - 1), 1)
+    values: FloatArray = orbits[:, 3] / np.maximum(d * (d - 1) // 2, 1)
     return values
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from graphscore.errors import SettingsError
 from graphscore.metrics.evaluation import DESCRIPTORS, EvaluationResult
 
-_ZERO = 5e-5  # rounds to 0.0000 in a table of four digits; a ratio to it would be noise
-
 
 def ratio_to_floor(result: EvaluationResult, floor: EvaluationResult) -> dict[str, float | None]:
     """Divide each MMD of samples by the training set's own MMD to the same reference graphs.
@@ -45,9 +43,10 @@ def ratio_to_floor(result: EvaluationResult, floor: EvaluationResult) -> dict[st
                 f"the result and its floor differ in {field} ({one!r} and {other!r}), so their "
                 "ratio is meaningless. Evaluate both with the same settings and reference graphs."
             )
+    # A floor that is 0.0000 in a table of four digits is noise, and so is a ratio to it.
     ratios = {
         name: result.distances[name] / floor.distances[name]
-        if floor.distances.get(name, 0.0) > _ZERO
+        if round(floor.distances.get(name, 0.0), 4) > 0
         else None
         for name in DESCRIPTORS
     }

@@ -19,7 +19,7 @@ ORBIT_COUNT = 15
 
 Words = npt.NDArray[np.uint64]
 
-_BLOCK_CELLS = 1 << 20  # cells of one temporary array; bounds memory whatever the graphs are
+_BLOCK_CELLS = 1_000_000  # cells of one temporary array; bounds memory whatever the graphs are
 
 # Orbit by (sorted degrees of the graphlet, degree of the root): unique for connected four-node
 # graphlets, and absent for disconnected ones.
@@ -70,7 +70,7 @@ def union_orbit_counts(union: GraphUnion) -> IntArray:
     >>> union_orbit_counts(GraphUnion.of([nx.complete_graph(4)]))[:, 14].tolist()
     [1, 1, 1, 1]
     """
-    counts = np.zeros((union.node_count, ORBIT_COUNT), dtype=np.int64)
+    counts = np.empty((union.node_count, ORBIT_COUNT), dtype=np.int64)
     for graph_ids in _blocks(union.sizes):
         part, nodes = union.select(graph_ids)
         if len(nodes):
@@ -129,7 +129,10 @@ def _induced_from_all() -> IntArray:
     """Return the inverse of M, (11,11), for the four-node orbits 4 to 14."""
     pairs = list(itertools.combinations(range(4), 2))
     graphlet_of: dict[int, frozenset[tuple[int, int]]] = {}
-    subsets = [frozenset(edges) for k in range(3, 7) for edges in itertools.combinations(pairs, k)]
+    subsets = [
+        frozenset(itertools.compress(pairs, present))
+        for present in itertools.product((True, False), repeat=len(pairs))
+    ]
     for edges in subsets:
         orbit = _orbit_of_root(edges)
         if orbit is not None:
@@ -147,8 +150,10 @@ def _induced_from_all() -> IntArray:
 
 def _orbit_of_root(edges: frozenset[tuple[int, int]]) -> int | None:
     """Return the orbit of node 0 in a graph on the nodes 0 to 3; None if it is disconnected."""
-    degrees = [sum(node in edge for edge in edges) for node in range(4)]
-    return _ORBIT_BY_DEGREES.get((tuple(sorted(degrees)), degrees[0]))
+    ends = list(itertools.chain.from_iterable(edges))
+    degrees = [ends.count(node) for node in range(4)]
+    root, *_ = degrees
+    return _ORBIT_BY_DEGREES.get((tuple(sorted(degrees)), root))
 
 
 def popcount(words: Words) -> npt.NDArray[np.uint8]:
@@ -168,7 +173,7 @@ def popcount(words: Words) -> npt.NDArray[np.uint8]:
 
 @cache
 def _ones_of_16_bits() -> npt.NDArray[np.uint8]:
-    return np.array([value.bit_count() for value in range(1 << 16)], dtype=np.uint8)
+    return np.array([value.bit_count() for value in range(65_536)], dtype=np.uint8)
 
 
 @dataclass(frozen=True)
@@ -177,34 +182,35 @@ class _NeighbourBits:
 
     Attributes:
         words: (W,V) 64-bit words.
+        later: (W,V) the same of those neighbours only that have a larger number than the node.
+        onward: (E,) whether a directed edge leads to the larger number.
         local: (V,) number of each node inside its graph.
-        above: (W,n) mask of the bits above each local number.
     """
 
     words: Words
+    later: Words
+    onward: npt.NDArray[np.bool_]
     local: IntArray
-    above: Words
 
     @classmethod
     def of(cls, union: GraphUnion) -> _NeighbourBits:
-        width = int(union.sizes.max(initial=0))
         local = np.arange(union.node_count) - union.first[union.graph_of_node]
-        words = np.zeros((-(-width // 64), union.node_count), dtype=np.uint64)
+        shape = (-(-int(union.sizes.max()) // 64), union.node_count)
         place = local[union.dst]
+        word, bit = place >> 6, np.uint64(1) << (place & 63).astype(np.uint64)
         # Edges are distinct, so adding bits sets them.
-        np.add.at(words, (place >> 6, union.src), np.uint64(1) << (place & 63).astype(np.uint64))
-        shift = np.arange(width) + 1 - 64 * np.arange(len(words))[:, None]
-        ones = np.full(shift.shape, ~np.uint64(0))
-        # A shift by 64 is undefined in C, so it is clipped to 63 and handled by `where`.
-        above = np.where(shift > 63, np.uint64(0), ones << shift.clip(0, 63).astype(np.uint64))
-        return cls(words, local, above)
+        words, later = np.zeros(shape, dtype=np.uint64), np.zeros(shape, dtype=np.uint64)
+        np.add.at(words, (word, union.src), bit)
+        onward = union.src < union.dst
+        np.add.at(later, (word, union.src), np.where(onward, bit, np.uint64(0)))
+        return cls(words, later, onward, local)
 
-    def common(self, *nodes: IntArray) -> IntArray:
+    def common(self, nodes: IntArray, *others: IntArray) -> IntArray:
         """Count the common neighbours of the nodes at each index of the given arrays."""
-        total = np.zeros(len(nodes[0]), dtype=np.int64)
+        total = np.zeros(len(nodes), dtype=np.int64)
         for word in self.words:
-            both = word[nodes[0]]
-            for other in nodes[1:]:
+            both = word[nodes]
+            for other in others:
                 both = both & word[other]
             total += popcount(both)
         return total
@@ -217,18 +223,17 @@ def _triangle_sums(
 
     Each of the three triangles at node i in a K4 finds it once.
     """
-    tips = np.zeros(union.node_count)
-    cliques = np.zeros(union.node_count)
-    edges = np.flatnonzero((union.src < union.dst) & (t_edge > 0))
+    tips, cliques = np.zeros((2, union.node_count))
+    edges = np.flatnonzero(np.where(rows.onward, t_edge, 0))
     u, v, t = union.src[edges], union.dst[edges], t_edge[edges]
     for part in _parts_of_total(t, _BLOCK_CELLS):
-        edge, w = _triangles(union, rows, u[part], v[part])
-        corner = (u[part][edge], v[part][edge], w)
-        fourth = rows.common(*corner)
-        for node, a, b in ((0, 1, 2), (1, 0, 2), (2, 0, 1)):
-            opposite = t[part][edge] if node == 2 else rows.common(corner[a], corner[b])
-            tips += np.bincount(corner[node], opposite - 1, union.node_count)
-            cliques += np.bincount(corner[node], fourth, union.node_count)
+        edge, k = _triangles(union, rows, u[part], v[part])
+        i, j = u[part][edge], v[part][edge]
+        fourth = rows.common(i, j, k)
+        opposite = ((i, rows.common(j, k)), (j, rows.common(i, k)), (k, t[part][edge]))
+        for node, common in opposite:
+            tips += np.bincount(node, common - 1, union.node_count)
+            cliques += np.bincount(node, fourth, union.node_count)
     return tips.astype(np.int64), cliques.astype(np.int64) // 3
 
 
@@ -239,15 +244,14 @@ def _triangles(
     edge_parts: list[IntArray] = []
     node_parts: list[IntArray] = []
     first = union.first[union.graph_of_node[u]]
-    for index, word in enumerate(rows.words):
-        later = word[u] & word[v] & rows.above[index, rows.local[v]]
+    for index, (word, later_word) in enumerate(zip(rows.words, rows.later)):
+        later = word[u] & later_word[v]
         some = np.flatnonzero(later)
         octets = later[some].astype("<u8").view(np.uint8).reshape(-1, 8)
         which, bit = np.nonzero(np.unpackbits(octets, axis=1, bitorder="little"))
         edge_parts.append(some[which])
         node_parts.append(first[some[which]] + 64 * index + bit)
-    empty = np.zeros(0, dtype=np.int64)
-    return np.concatenate([empty, *edge_parts]), np.concatenate([empty, *node_parts])
+    return np.concatenate(edge_parts), np.concatenate(node_parts)
 
 
 def _four_cycles(union: GraphUnion, rows: _NeighbourBits) -> IntArray:
@@ -266,14 +270,14 @@ def _four_cycles_sparse(union: GraphUnion) -> IntArray:
     indptr = np.concatenate([[0], np.cumsum(union.degrees)])
     shape = (union.node_count, union.node_count)
     adj = scipy.sparse.csr_array((np.ones(len(union.dst), np.int64), union.dst, indptr), shape)
-    total = np.zeros(union.node_count, dtype=np.int64)
+    totals: list[IntArray] = []
     work = np.bincount(union.src, union.degrees[union.dst], union.node_count)
     for part in _parts_of_total(work.astype(np.int64), _BLOCK_CELLS):
         paths = adj[part] @ adj
         paths.data = paths.data * (paths.data - 1) // 2
-        total[part] = paths.sum(1)
+        totals.append(paths.sum(1))
     # The diagonal of A^2 holds degrees, which are not paths to another node.
-    return total - union.degrees * (union.degrees - 1) // 2
+    return np.concatenate(totals) - union.degrees * (union.degrees - 1) // 2
 
 
 def _four_cycles_pairs(union: GraphUnion, rows: _NeighbourBits) -> IntArray:
@@ -282,15 +286,14 @@ def _four_cycles_pairs(union: GraphUnion, rows: _NeighbourBits) -> IntArray:
     flat = np.zeros((len(rows.words), graphs * width), dtype=np.uint64)
     flat[:, slot] = rows.words
     padded = flat.reshape(len(rows.words), graphs, width)
-    total = np.zeros((graphs, width), dtype=np.int64)
-    step = max(1, _BLOCK_CELLS // (graphs * width))
-    for start in range(0, width, step):
-        here = slice(start, start + step)
-        paths = np.zeros((graphs, len(range(width)[here]), width), dtype=np.int64)
+    totals: list[IntArray] = []
+    for part in _parts_of_total(np.full(width, padded[0].size), _BLOCK_CELLS):
+        paths = np.zeros((graphs, part.stop - part.start, width), dtype=np.int64)
         for word in padded:
-            paths += popcount(word[:, here, None] & word[:, None, :])
-        total[:, here] = (paths * (paths - 1) // 2).sum(-1)
-    cycles: IntArray = total.reshape(-1)[slot] - union.degrees * (union.degrees - 1) // 2
+            paths += popcount(word[:, part, None] & word[:, None, :])
+        totals.append((paths * (paths - 1) // 2).sum(-1))
+    total = np.concatenate(totals, axis=1).reshape(-1)[slot]
+    cycles: IntArray = total - union.degrees * (union.degrees - 1) // 2
     return cycles
 
 

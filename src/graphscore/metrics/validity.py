@@ -73,7 +73,8 @@ def is_planar(graph: nx.Graph[Any]) -> bool:
 def _invalid_planar(graph: nx.Graph[Any]) -> str | None:
     if reason := _disconnected(graph):
         return reason
-    return None if nx.check_planarity(graph)[0] else "not planar"
+    planar, _ = nx.check_planarity(graph)
+    return None if planar else "not planar"
 
 
 def is_tree(graph: nx.Graph[Any]) -> bool:
@@ -139,15 +140,13 @@ def _invalid_grid(graph: nx.Graph[Any], sides: tuple[int, int] | None = None) ->
         return "no grid has its numbers of nodes and edges"
     short, long = (around - isqrt(square)) // 2, (around + isqrt(square)) // 2
     least, most = (2, long) if sides is None else sides
-    if short * long != len(graph):
-        return "no grid has its numbers of nodes and edges"
     if not (max(2, least) <= short and long <= most):
         return "a side too short or too long"
     corners = [node for node, degree in graph.degree if degree == 2]
     if len(corners) != 4:  # checked first, so that there are at most four searches
         return "not four corners"
-    distances = [nx.single_source_shortest_path_length(graph, corner) for corner in corners]
-    placed = any(_is_placed(graph, distances[0], other, short, long) for other in distances[1:])
+    first, *others = (nx.single_source_shortest_path_length(graph, node) for node in corners)
+    placed = any(_is_placed(graph, first, other, short, long) for other in others)
     return None if placed else "edges that no grid has"
 
 
@@ -216,8 +215,8 @@ def fit_blocks(graph: nx.Graph[Any]) -> BlockFit:
     density = edges / np.maximum(pairs, 1)
     statistic = (density - expected) ** 2 / (density * (1 - density) + 1e-6)
     deviation = 0.0
-    for cells in (within, ~within):
-        number, p = pairs[cells].sum() / 2, expected[cells].max(initial=0.0)
+    for cells, p in ((within, P_WITHIN), (~within, P_BETWEEN)):
+        number = pairs[cells].sum() / 2
         if number:
             deviation += (edges[cells].sum() / 2 - number * p) ** 2 / (number * p * (1 - p))
     return BlockFit(
