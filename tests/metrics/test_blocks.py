@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 from graphscore.datasets import sample_sbm
 from graphscore.errors import GraphDataError
 from graphscore.metrics import description_length, find_blocks
-from graphscore.metrics.blocks import MAX_BLOCKS, _clustered, _leading_vectors, _refined
+from graphscore.metrics.blocks import (
+    MAX_BLOCKS,
+    _clustered,
+    _improved,
+    _leading_vectors,
+    _refined,
+    block_counts,
+)
 
 
 def length_by_counting(graph, blocks):
@@ -153,3 +160,77 @@ def test_all_misplaced_nodes_are_moved_to_their_most_likely_blocks_at_once():
     misplaced = planted.copy()
     misplaced[[2, 5, 12]] = [1, 2, 0]
     assert _refined(adj, misplaced).tolist() == planted.tolist()
+
+
+def most_likely_blocks(graph, blocks):
+    """Of each node, given the others and edge probabilities (e + 1) / (N + 2)."""
+    nodes, kinds = range(len(graph)), sorted(set(blocks))
+    p = {}
+    for r, s in itertools.product(kinds, repeat=2):
+        pairs = [(u, v) for u in nodes for v in nodes if u != v and blocks[u] == r]
+        pairs = [(u, v) for u, v in pairs if blocks[v] == s]
+        p[r, s] = (sum(graph.has_edge(*pair) for pair in pairs) + 1) / (len(pairs) + 2)
+
+    def likelihood(node, kind):
+        ties = [
+            p[kind, blocks[v]] if graph.has_edge(node, v) else 1 - p[kind, blocks[v]]
+            for v in nodes
+            if v != node
+        ]
+        return math.prod(ties) * list(blocks).count(kind)
+
+    return [max(kinds, key=lambda kind: likelihood(node, kind)) for node in nodes]
+
+
+def graphs_and_blocks(count, size):
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        graph = nx.gnp_random_graph(size, rng.uniform(0.1, 0.9), seed=seed)
+        blocks = np.append(np.arange(3), rng.integers(0, 3, size - 3))
+        yield graph, nx.to_numpy_array(graph), blocks
+
+
+def test_all_nodes_are_moved_while_that_shortens_the_description():
+    moves = 0
+    for graph, adj, blocks in graphs_and_blocks(60, 14):
+        expected, least = blocks.tolist(), description_length(graph, blocks)
+        while True:
+            moved = most_likely_blocks(graph, expected)
+            if description_length(graph, moved) >= least - 1e-9:
+                break
+            expected, least, moves = moved, description_length(graph, moved), moves + 1
+        pairs = set(zip(expected, _refined(adj, blocks).tolist()))
+        assert len(pairs) == len(set(expected)) == len({found for _, found in pairs})
+    assert moves > 30
+
+
+def test_the_best_single_move_is_made_until_none_helps():
+    moves = 0
+    for graph, adj, blocks in graphs_and_blocks(12, 11):
+        expected, least = blocks.tolist(), description_length(graph, blocks)
+        while True:
+            each = itertools.product(range(11), range(3))
+            moved = [[*expected[:n], r, *expected[n + 1 :]] for n, r in each]
+            best = min(moved, key=lambda one: description_length(graph, one))
+            if description_length(graph, best) >= least - 1e-9:
+                break
+            expected, least, moves = best, description_length(graph, best), moves + 1
+        assert _improved(adj, blocks).tolist() == expected
+    assert moves > 20
+
+
+def test_as_many_blocks_as_are_tried_and_no_more():
+    most = nx.disjoint_union_all([nx.complete_graph(8)] * MAX_BLOCKS)
+    assert np.bincount(find_blocks(most)).tolist() == [8] * MAX_BLOCKS
+    more = nx.disjoint_union_all([nx.complete_graph(8)] * (MAX_BLOCKS + 2))
+    assert find_blocks(more).max() + 1 <= MAX_BLOCKS == 8
+
+
+def test_counts_of_blocks_by_hand():
+    """Edges inside a block count twice."""
+    graph = nx.Graph([(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (1, 4)])
+    sizes, edges = block_counts(
+        nx.to_numpy_array(graph, nodelist=range(5)), np.array([1, 1, 1, 0, 0])
+    )
+    assert sizes.tolist() == [2, 3]
+    assert edges.tolist() == [[2, 2], [2, 6]]

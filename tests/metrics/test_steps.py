@@ -120,6 +120,21 @@ def test_what_may_be_alike_has_equal_rests():
     assert found.undecided_pairs() == 3
 
 
+def test_decided_components_tell_apart_what_has_an_undecided_one():
+    """Also where their partitions are equal, and the first of all classes is one of them."""
+    petersen, prism = GRAPHS["petersen"], GRAPHS["prism"]
+    found = classes(joined(petersen, PLAIN), joined(prism, TWIST), max_steps=20_000)
+    assert found == IsomorphismClasses([0, 1], {1: 0}, frozenset({1}))
+    found = classes(joined(prism, PLAIN), joined(prism, TWIST), max_steps=20_000)
+    assert found == IsomorphismClasses([0, 1], {0: 0, 1: 0}, frozenset({1}))
+
+
+def test_undecided_components_may_be_like_decided_ones_of_as_many():
+    graphs = [joined(PLAIN, PLAIN), joined(PLAIN, TWIST), joined(PLAIN, PLAIN, PLAIN)]
+    found = classes(*graphs, max_steps=20_000)
+    assert found == IsomorphismClasses([0, 1, 2], {0: 0, 1: 0}, frozenset({1}))
+
+
 # Classes 0 to 2 and 3 to 5 may be the same; of each three the last two, or all, are undecided.
 MADE = IsomorphismClasses(
     [0, 1, 1, 2, 3, 4, 5, 6], {0: 0, 1: 0, 2: 0, 3: 1, 4: 1, 5: 1}, frozenset({1, 2, 3, 4, 5})

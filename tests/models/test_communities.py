@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 
+import networkx as nx
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphscore.errors import GraphDataError
-from graphscore.models.communities import CommunityDistribution, community_tensor, scaled
+from graphscore.errors import GraphDataError, GraphscoreWarning
+from graphscore.graphs import GraphBatch
+from graphscore.metrics.blocks import MAX_BLOCKS
+from graphscore.models.communities import (
+    CommunityDistribution,
+    community_tensor,
+    scaled,
+    with_communities,
+)
 
 
 def draw(known, sizes, seed=0):
@@ -67,3 +75,72 @@ def test_numbers_are_those_of_nodes_that_stand_together():
     numbers = community_tensor([(1, 2), (4,)], 5)
     assert numbers.dtype == torch.int64
     assert numbers.tolist() == [[0, 1, 1, 0, 0], [0] * 5]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("", 1),
+        ("x", 1),
+        ("3+", 1),
+        ("0+3", 1),
+        ("3+1000000", 1),
+        ("+".join("1" * (MAX_BLOCKS + 1)), 1),
+        ("3+2", 0),
+        ("3+2", -1),
+        ("3+2", True),
+        ("3+2", 1.0),
+        ("3+2", "1"),
+    ],
+)
+def test_plain_values_that_are_something_else_are_refused(text, count):
+    with pytest.raises(ValueError, match="are not communities and how often"):
+        CommunityDistribution.from_dict({"7": 1, text: count})
+
+
+def test_plain_values_at_their_limits():
+    most = "+".join("1" * MAX_BLOCKS)
+    known = CommunityDistribution.from_dict({most: 1, "999999": 2})
+    assert known.counts == {(1,) * MAX_BLOCKS: 1, (999_999,): 2}
+
+
+def test_communities_must_be_those_of_as_many_graphs_of_every_size():
+    known = CommunityDistribution({(3, 2): 2, (4, 1): 1, (7,): 1})
+    known.check_sizes({7: 1, 5: 3})
+    for nodes in ({7: 1, 5: 1}, {7: 1, 5: 2}, {5: 3}, {7: 2, 5: 3}, {7: 1, 5: 3, 4: 1}):
+        with pytest.raises(ValueError, match="do not add up to the graphs' numbers of nodes"):
+            known.check_sizes(nodes)
+
+
+def cliques(*sizes):
+    return nx.disjoint_union_all([nx.complete_graph(size) for size in sizes])
+
+
+def found_in(*graphs, **options):
+    return with_communities(GraphBatch.from_networkx(graphs), graphs, **options)
+
+
+def test_graphs_with_the_most_communities_are_counted_and_said():
+    most = cliques(*[8] * MAX_BLOCKS)
+    with pytest.warns(GraphscoreWarning) as said:
+        _, known = found_in(most, cliques(8, 7), most)
+    assert known.counts == {(8,) * MAX_BLOCKS: 2, (8, 7): 1}
+    (message,) = [str(one.message) for one in said]
+    assert message == "graphs with 8 communities, the most that are looked for: 2."
+
+
+def test_graphs_of_which_none_has_communities_are_said():
+    whole = nx.complete_graph(7)
+    with pytest.warns(GraphscoreWarning, match="no graph has more than one community") as said:
+        batch, known = found_in(whole)
+    assert (len(said), known.counts) == (1, {(7,): 1})
+    assert not batch.communities.any()
+
+
+def test_finding_communities_says_nothing_unless_asked(capsys, recwarn):
+    batch, _ = found_in(nx.complete_graph(7), cliques(8, 7))
+    assert batch.communities.tolist() == [[0] * 15, [0] * 8 + [1] * 7]
+    assert capsys.readouterr().err == ""
+    found_in(nx.complete_graph(7), cliques(8, 7), show_progress=True)
+    assert "finding communities 2/2" in capsys.readouterr().err
+    assert not recwarn

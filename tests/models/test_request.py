@@ -97,13 +97,21 @@ def test_messages_show_the_first_that_is_wrong_and_not_all_of_it():
     with pytest.raises(SettingsError) as refused:
         request(1000, sizes=[0] * 1000)
     assert len(str(refused.value)) < 150
+    for wrong, said in (("x" * 60, "x" * 60), ("x" * 61, "x" * 60 + "...")):
+        with pytest.raises(SettingsError, match=f"got {said}[.]$"):
+            request(2, sizes=wrong)
 
 
 @pytest.mark.parametrize("nodes", [20_001, 10**30])
 def test_more_nodes_than_any_memory_holds(nodes):
-    for how in ({"sizes": [nodes]}, {"communities": [(nodes, 4)]}):
+    for how in ({"sizes": [4, nodes]}, {"communities": [(4, 1), (nodes, 4)]}):
         with pytest.raises(SettingsError, match=r"more than 20000 has too many pairs"):
-            request(1, **how)
+            request(2, **how)
+
+
+def test_as_many_nodes_as_models_allow():
+    assert request(1, sizes=[20_000]).sizes.tolist() == [20_000]
+    assert request(1, communities=[(19_000, 1000)]).sizes.tolist() == [20_000]
 
 
 @pytest.mark.parametrize(

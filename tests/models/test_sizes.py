@@ -53,3 +53,25 @@ def test_chunks_hold_every_graph_once_and_as_many_pairs_as_fit():
     chunks = chunks_of_similar_size(sizes, 80)
     assert sorted(torch.cat(chunks).tolist()) == list(range(6))
     assert [sizes[chunk].tolist() for chunk in chunks] == [[3, 3, 5], [5], [9], [12]]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "pairs", "chunks"),
+    [
+        ([3, 3, 3, 3], 18, [[0, 1], [2, 3]]),
+        ([3, 3, 3, 3], 17, [[0], [1], [2], [3]]),
+        ([2, 1] * 10, 30, [[*range(1, 20, 2)], [*range(0, 14, 2)], [14, 16, 18]]),
+        ([9, 9], 1, [[0], [1]]),
+    ],
+)
+def test_chunks_are_full_and_keep_the_order_of_equal_sizes(sizes, pairs, chunks):
+    """As many pairs as allowed fit, one less does not; what fits nowhere is alone."""
+    found = chunks_of_similar_size(torch.tensor(sizes), pairs)
+    assert [chunk.tolist() for chunk in found] == chunks
+
+
+def test_the_largest_graph_may_have_as_many_nodes_as_models_allow():
+    """One node more is refused, whatever the other graphs are."""
+    assert SizeDistribution.of([20_000, 3]).range == (3, 20_000)
+    with pytest.raises(GraphDataError, match=r"a graph of 20001 nodes.*more than 20000 have"):
+        SizeDistribution.of([20_001, 3])

@@ -40,17 +40,16 @@ def find_blocks(graph: nx.Graph[Any]) -> IntArray:
         [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1]
     """
     adj = dense_adjacency(graph)
+    whole = np.zeros(len(adj), dtype=np.int64)
     if not len(adj):
-        return np.zeros(0, dtype=np.int64)
-    best = np.zeros(len(adj), dtype=np.int64)
-    least = _length(adj, best)
+        return whole
     vectors = _leading_vectors(adj)
-    for count in range(2, min(MAX_BLOCKS, len(adj)) + 1):
-        blocks = _refined(adj, _clustered(vectors[:, :count], count))
-        length = _length(adj, blocks)
-        if length < least:
-            best, least = blocks, length
-    return _numbered(_improved(adj, best))
+    parted = [
+        _refined(adj, _clustered(vectors[:, :count], count))
+        for count in range(2, min(MAX_BLOCKS, len(adj)) + 1)
+    ]
+    shortest = min([whole, *parted], key=lambda blocks: _length(adj, blocks))
+    return _numbered(_improved(adj, shortest))
 
 
 def description_length(graph: nx.Graph[Any], blocks: npt.ArrayLike) -> float:
@@ -166,7 +165,7 @@ def _improved(adj: FloatArray, blocks: IntArray) -> IntArray:
     blocks = blocks.copy()
     sizes, edges = block_counts(adj, blocks)
     least = float(_lengths(sizes, edges))
-    while len(sizes) > 1:
+    while True:
         members = _members(blocks, len(sizes))
         # Counts after moving each node (first axis) to each block (second axis).
         change = np.eye(len(sizes))[None] - members[:, None]
@@ -175,14 +174,13 @@ def _improved(adj: FloatArray, blocks: IntArray) -> IntArray:
         lengths = _lengths(sizes + change, edges + shift + shift.swapaxes(-1, -2))
         node, block = np.unravel_index(lengths.argmin(), lengths.shape)
         if lengths[node, block] >= least - _GAIN:
-            break
+            return blocks
         least = float(lengths[node, block])
         blocks[node] = block
         sizes, edges = (
             sizes + change[node, block],
             edges + shift[node, block] + shift[node, block].T,
         )
-    return blocks
 
 
 def _members(blocks: IntArray, count: int | None = None) -> FloatArray:

@@ -9,9 +9,10 @@ numbered and remembered, so that symmetries shorten the search instead of multip
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from itertools import count
 
 from graphscore.metrics.refinement import ColouredGraph, Key, Partition
 
@@ -26,21 +27,24 @@ class _Kind:
 
     Attributes:
         first: the first of them, its node to mark and its class.
-        classes: how many classes they have.
         by_marked: class of a component with a node marked, to its own class; empty until there is
             something to compare with the first.
     """
 
     first: tuple[ColouredGraph, int, int] | None = None
-    classes: int = 0
     by_marked: dict[int, int] = field(default_factory=dict)
 
 
 class CanonicalClasses:
     """Numbers for coloured graphs, equal exactly for isomorphic ones.
 
+    Attributes:
+        steps_left: how many steps may still be taken; to be set before they are. A step looks at a
+            node or at one of its neighbours.
+
     Example:
         >>> classes = CanonicalClasses()
+        >>> classes.steps_left = 100
         >>> path = ColouredGraph([[1], [0, 2], [1]], [0, 0, 0])
         >>> same = ColouredGraph([[1, 2], [0], [0]], [0, 0, 0])
         >>> triangle = ColouredGraph([[1, 2], [0, 2], [0, 1]], [0, 0, 0])
@@ -48,10 +52,11 @@ class CanonicalClasses:
         [0, 0, 1]
     """
 
+    steps_left: int
+
     def __init__(self) -> None:
-        self.steps_left = 0
-        """How many steps may still be taken; a step looks at a node or at one of its neighbours."""
-        self._labels: dict[Hashable, int] = {}
+        self._unused = count()
+        self._labels: defaultdict[Hashable, int] = defaultdict(self._unused.__next__)
         self._kinds: defaultdict[Key, _Kind] = defaultdict(_Kind)
 
     def label(self, graph: ColouredGraph, partition: Partition) -> int:
@@ -61,18 +66,18 @@ class CanonicalClasses:
             OutOfStepsError: no step is left. What was found until then is kept.
         """
         if len(partition.cells) == len(graph.rows):
-            return self._numbered(partition.key)
+            return self._labels[partition.key]
         sparse = partition.sparse(graph)
-        # The number of nodes without edges follows from the key.
-        parts = [nodes for nodes in sparse.components() if len(nodes) > 1]
-        if len(parts) == 1 and len(parts[0]) == len(graph.rows):
+        parts = sparse.components()
+        if len(parts) == 1:
             return self._search(sparse, partition)
-        found: Counter[int] = Counter()
+        found: list[int] = []
         for nodes in parts:
-            self._count(len(nodes))
-            part = sparse.part(nodes)
-            found[self.label(part, Partition.of(part, (), self._count))] += 1
-        return self._numbered((partition.key, tuple(sorted(found.items()))))
+            if len(nodes) > 1:  # the number of nodes without edges follows from the key
+                self._count(len(nodes))
+                part = sparse.part(nodes)
+                found.append(self.label(part, Partition.of(part, (), self._count)))
+        return self._labels[partition.key, tuple(sorted(found))]
 
     def _search(self, graph: ColouredGraph, partition: Partition) -> int:
         """Return the class of a connected graph with its cells as colours, none a single node."""
@@ -90,8 +95,7 @@ class CanonicalClasses:
                 if marked in kind.by_marked:
                     return kind.by_marked[marked]
                 found.append(marked)
-        label = self._numbered((partition.key, kind.classes))
-        kind.classes += 1
+        label = next(self._unused)
         if kind.first is None:
             kind.first = graph, cell[0], label
         kind.by_marked.update(dict.fromkeys(found, label))
@@ -100,12 +104,7 @@ class CanonicalClasses:
     def _marked_label(self, graph: ColouredGraph, node: int) -> int:
         self._count(len(graph.rows) + sum(map(len, graph.rows)))
         marked = graph.marked(node)
-        return self.label(
-            marked, Partition.of(marked, marked.colours[node : node + 1], self._count)
-        )
-
-    def _numbered(self, description: Hashable) -> int:
-        return self._labels.setdefault(description, len(self._labels))
+        return self.label(marked, Partition.of(marked, [marked.colours[node]], self._count))
 
     def _count(self, steps: int) -> None:
         self.steps_left -= steps

@@ -134,7 +134,7 @@ class GraphUnion:
         """
         sizes = self.sizes[graph_ids]
         nodes = ranges(self.first[graph_ids], sizes)
-        renumbered = np.full(self.node_count, -1, dtype=np.int64)
+        renumbered = np.empty(self.node_count, dtype=np.int64)
         renumbered[nodes] = np.arange(len(nodes))
         row_end = np.cumsum(self.degrees)
         degrees = self.degrees[nodes]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import operator
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -31,8 +32,8 @@ _QUICK_CALLS = 10_000
 _Graph = tuple[Hashes, IntArray]
 """Colours (n,) and edges (m,2) of a graph whose nodes are ordered by colour."""
 
-_Description = tuple[int, tuple[tuple[int, int], ...]]
-"""Number of isolated nodes; then the classes of the other components and how many there are."""
+_Description = tuple[int, ...]
+"""The classes of the components, in ascending order."""
 
 
 class Group(NamedTuple):
@@ -142,7 +143,7 @@ def union_isomorphism_classes(
         max_steps: steps after which comparing a graph gives up.
     """
     colours = _refined_colours(union, orbits)
-    buckets = _graph_hashes(union, colours).tolist()
+    buckets = _segment_sums(_mixed(colours), union.sizes).tolist()
     edge_lists, colours = _ordered_by_colour(union, colours)
     palettes = np.split(colours, union.first[1:])
     graphs = list(zip(palettes, edge_lists))
@@ -178,29 +179,26 @@ class _Copies:
     """Finds most copies of a graph quickly, because the search is cut short."""
 
     def __init__(self, graph: _Graph) -> None:
-        self._first = graph
-        self._native: rustworkx.PyGraph[int | None, None] | None = None
+        self._graph = graph
+
+    @cached_property
+    def _native(self) -> rustworkx.PyGraph[int | None, None]:
+        return _native(self._graph)
 
     def surely_has(self, graph: _Graph) -> bool:
         """Return whether a graph was found to be a copy; False tells nothing."""
-        (palette, edges), (other_palette, other_edges) = self._first, graph
-        nodes = len(palette)
-        if (nodes, len(edges)) != (len(other_palette), len(other_edges)) or nodes > _QUICK_CALLS:
-            return False
-        if self._native is None:
-            self._native = _native(self._first)
         return rustworkx.is_isomorphic(
             self._native,
             _native(graph),
             node_matcher=operator.eq,
             id_order=False,
-            call_limit=min(_QUICK_CALLS_PER_NODE * nodes, _QUICK_CALLS),
+            call_limit=min(_QUICK_CALLS_PER_NODE * len(self._native), _QUICK_CALLS),
         )
 
 
 def _native(graph: _Graph) -> rustworkx.PyGraph[int | None, None]:
     palette, edges = graph
-    made: rustworkx.PyGraph[int | None, None] = rustworkx.PyGraph(multigraph=False)
+    made: rustworkx.PyGraph[int | None, None] = rustworkx.PyGraph()
     made.add_nodes_from(palette.tolist())
     made.extend_from_edge_list(list(map(tuple, edges.tolist())))
     return made
@@ -234,25 +232,25 @@ class _Comparison:
             rows[one].append(other)
             rows[other].append(one)
         graph = ColouredGraph(rows, palette.tolist())
-        parts = sorted((part for part in graph.components() if len(part) > 1), key=len)
         self._classes.steps_left = self._max_steps
-        found = Counter(self._component(graph.part(nodes)) for nodes in parts)
-        if min(found, default=0) < 0:
+        parts = sorted(graph.components(), key=len)
+        found = sorted(self._component(graph.part(nodes)) for nodes in parts)
+        if any(label < 0 for label in found):
             self._max_steps //= 2
             self.undecided.add(index)
-        isolated = len(rows) - sum(map(len, parts))
-        return self._first.setdefault((isolated, tuple(sorted(found.items()))), index)
+        return self._first.setdefault(tuple(found), index)
 
     def groups(self) -> list[list[int]]:
         """Return the graphs, first of their class, of which some may be isomorphic."""
         kinds = {kind for component, kind in self._kind_of.items() if component < 0}
-        groups: defaultdict[Hashable, list[int]] = defaultdict(list)
-        for (isolated, components), first in self._first.items():
-            seen: Counter[tuple[bool, int]] = Counter()
-            for component, times in components:
-                kind = self._kind_of[component]
-                seen[(True, kind) if kind in kinds else (False, component)] += times
-            groups[isolated, tuple(sorted(seen.items()))].append(first)
+        # Of a kind with an undecided component, no component is told from another.
+        seen = {
+            component: (kind, kind if kind in kinds else component)
+            for component, kind in self._kind_of.items()
+        }
+        groups: defaultdict[tuple[tuple[int, int], ...], list[int]] = defaultdict(list)
+        for components, first in self._first.items():
+            groups[tuple(sorted(seen[component] for component in components))].append(first)
         return [group for group in groups.values() if not self.undecided.isdisjoint(group)]
 
     def _component(self, graph: ColouredGraph) -> int:
@@ -261,15 +259,15 @@ class _Comparison:
         try:
             label = self._classes.label(graph, partition)
         except (OutOfStepsError, RecursionError):
-            label = -1 - len(self._kind_of)
+            label = ~len(self._kind_of)
         self._kind_of[label] = self._kinds.setdefault(partition.key, len(self._kinds))
         return label
 
 
 def _mixed(values: Hashes) -> Hashes:
     """Mix the bits of 64-bit words (a bijection), so that sums of different sets rarely agree."""
-    values = (values ^ (values >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
-    values = (values ^ (values >> np.uint64(29))) * np.uint64(0xD1B54A32D192ED03)
+    for _ in range(2):
+        values = (values ^ (values >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
     return values ^ (values >> np.uint64(32))
 
 
@@ -287,16 +285,12 @@ def _refined_colours(union: GraphUnion, orbits: IntArray) -> Hashes:
     An isomorphism maps every node to one of the same colour.
     """
     salt = _mixed(np.arange(1, orbits.shape[1] + 1, dtype=np.uint64))
-    colours: Hashes = _mixed(orbits.astype(np.uint64) + salt).sum(1, dtype=np.uint64)
+    # Inverted, because zero stays zero, and nodes without edges count too.
+    colours: Hashes = ~orbits.astype(np.uint64) @ salt
     for _ in range(_REFINEMENTS):
         around = _segment_sums(_mixed(colours)[union.dst], union.degrees)
-        colours = _mixed(colours * np.uint64(3) + around)
+        colours = np.column_stack([colours, around]) @ salt[:2]
     return colours
-
-
-def _graph_hashes(union: GraphUnion, colours: Hashes) -> Hashes:
-    """Hash each graph by its size and the multiset of its colours, (G,)."""
-    return _mixed(_segment_sums(_mixed(colours), union.sizes) + union.sizes.astype(np.uint64))
 
 
 def _ordered_by_colour(union: GraphUnion, colours: Hashes) -> tuple[list[IntArray], Hashes]:
@@ -312,6 +306,5 @@ def _ordered_by_colour(union: GraphUnion, colours: Hashes) -> tuple[list[IntArra
     ends = ends[ends[:, 0] < ends[:, 1]]
     ends = ends[np.lexsort((ends[:, 1], ends[:, 0]))]
     owner = union.graph_of_node[ends[:, 0]]
-    edge_counts = np.bincount(owner, minlength=len(union))
     local = ends - union.first[owner][:, None]
-    return np.split(local, np.cumsum(edge_counts)[:-1]) if len(union) else [], colours[order]
+    return np.split(local, np.searchsorted(owner, np.arange(1, len(union)))), colours[order]

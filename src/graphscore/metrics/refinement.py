@@ -44,17 +44,17 @@ class ColouredGraph:
 
     def components(self) -> Rows:
         """Return the nodes of each connected component."""
-        seen = bytearray(len(self.rows))
+        seen = [False] * len(self.rows)
         found: Rows = []
         for start in range(len(self.rows)):
             if seen[start]:
                 continue
-            seen[start] = 1
+            seen[start] = True
             reached = [start]
             for node in reached:
                 for other in self.rows[node]:
                     if not seen[other]:
-                        seen[other] = 1
+                        seen[other] = True
                         reached.append(other)
             found.append(reached)
         return found
@@ -64,9 +64,9 @@ class ColouredGraph:
         return len({self.colours[other] for other in self.rows[node]})
 
     def marked(self, node: int) -> ColouredGraph:
-        """Return the graph in which one node has a colour of its own."""
+        """Return the graph, coloured by numbers of cells, with a colour of its own for one node."""
         colours = self.colours.copy()
-        colours[node] = max(colours) + 1
+        colours[node] = len(colours)
         return ColouredGraph(self.rows, colours)
 
 
@@ -120,17 +120,15 @@ class Partition:
         are fewer. An isomorphism that keeps cells is one for both, so cells that are joined
         completely fall apart, as do unions of cells seen through their complement.
         """
-        rows = graph.rows
         dense: list[list[int]] = [[] for _ in self.cells]
         for index, row in enumerate(self.key):
             for other, joined in zip(row[2::2], row[3::2]):
                 if 2 * joined > len(self.cells[other]) - (other == index):
                     dense[index].append(other)
-        if any(dense):
-            rows = [
-                self._complemented(node, row, dense[index]) if dense[index] else row
-                for node, (row, index) in enumerate(zip(rows, self.cell_of))
-            ]
+        rows = [
+            self._complemented(node, row, dense[index]) if dense[index] else row
+            for node, (row, index) in enumerate(zip(graph.rows, self.cell_of))
+        ]
         return ColouredGraph(rows, self.cell_of)
 
     def _complemented(self, node: int, row: Sequence[int], dense: Iterable[int]) -> list[int]:
@@ -172,8 +170,6 @@ def _refine(
             parts, cell = touched[index], cells[index]
             if sum(map(len, parts.values())) < len(cell):
                 parts[0] = [node for node in cell if node not in joined]
-            if len(parts) == 1:
-                continue
             ordered = [parts[times] for times in sorted(parts)]
             # The largest part keeps the number. If the cell was used before, this part tells
             # nothing that the cell and the other parts do not; if it is waiting, it still is.

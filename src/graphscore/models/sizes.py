@@ -58,9 +58,10 @@ def chunks_of_similar_size(sizes: Tensor, pairs: int) -> list[Tensor]:
     >>> [chunk.tolist() for chunk in chunks_of_similar_size(torch.tensor([3, 1, 3]), 9)]
     [[1], [0], [2]]
     """
-    chunks: list[list[int]] = [[]]
-    for index in torch.argsort(sizes, stable=True).tolist():
-        if chunks[-1] and (len(chunks[-1]) + 1) * int(sizes[index]) ** 2 > pairs:
+    nodes = sizes.tolist()
+    chunks: list[list[int]] = []
+    for index in sorted(range(len(nodes)), key=nodes.__getitem__):
+        if not chunks or (len(chunks[-1]) + 1) * nodes[index] ** 2 > pairs:
             chunks.append([])
         chunks[-1].append(index)
     return [torch.tensor(chunk) for chunk in chunks]
