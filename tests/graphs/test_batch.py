@@ -103,6 +103,19 @@ def test_trim_keeps_isolated_last_node():
     assert GraphBatch.from_networkx([graph]).padded(6).trimmed().max_nodes == 4
 
 
+def test_a_batch_without_nodes_is_trimmed_to_no_width():
+    """There is nothing to keep."""
+    batch = GraphBatch(torch.zeros(2, 3, 3), torch.zeros(2, 3, dtype=torch.bool))
+    assert batch.trimmed().adj.shape == (2, 0, 0)
+
+
+def test_a_batch_may_be_padded_to_the_width_it_has(featured):
+    """One place less would cut a graph off."""
+    assert torch.equal(featured.padded(5).adj, featured.adj)
+    with pytest.raises(GraphDataError, match="cannot pad to 4 nodes"):
+        featured.padded(4)
+
+
 @pytest.mark.parametrize("per_graph", [False, True])
 def test_permutation_is_an_isomorphism(featured, per_graph):
     generator = torch.Generator().manual_seed(0)
@@ -134,10 +147,13 @@ def test_concatenate(featured):
     with pytest.raises(GraphDataError, match="at least one"):
         GraphBatch.concatenate([])
     bare = GraphBatch(featured.adj, featured.node_mask)
-    without_communities = replace(featured, communities=None)
-    for other in (bare, without_communities):
-        with pytest.raises(GraphDataError, match="all or none"):
-            GraphBatch.concatenate([other, featured])
+    twice = GraphBatch.concatenate([bare, bare])
+    assert torch.equal(twice.adj, torch.cat([featured.adj] * 2))
+    assert twice.node_feat is twice.communities is None
+    for other in (bare, replace(featured, communities=None), replace(featured, node_feat=None)):
+        for batches in ([other, featured], [featured, other]):
+            with pytest.raises(GraphDataError, match="all or none"):
+                GraphBatch.concatenate(batches)
 
 
 def test_device_and_type(featured):
@@ -158,6 +174,9 @@ def test_device_and_type(featured):
         (torch.zeros(1, 3, 3), torch.ones(1, 3), None, "boolean"),
         (torch.zeros(1, 3, 3), torch.ones(1, 2).bool(), None, "node_mask"),
         (torch.zeros(1, 3, 3), torch.ones(1, 3).bool(), torch.zeros(1, 2, 1), "node_feat"),
+        (torch.zeros(1, 3, 3), torch.ones(1, 3).bool(), torch.zeros(1, 3), "node_feat"),
+        (torch.zeros(1, 3, 3), torch.ones(1, 3).bool(), torch.zeros(1, 3, 1, 1), "node_feat"),
+        (torch.zeros(1, 3, 3), torch.ones(2, 3).bool(), None, "node_mask"),
     ],
 )
 def test_shapes_that_do_not_fit(adj, mask, feat, message):
@@ -187,7 +206,7 @@ def test_from_networkx_refusals():
     with pytest.raises(GraphDataError, match="no graphs"):
         GraphBatch.from_networkx([])
     with pytest.raises(GraphDataError, match=r"graph 2: 5 nodes, but the batch is 4 wide.*5"):
-        GraphBatch.from_networkx([nx.path_graph(2), nx.path_graph(5)], max_nodes=4)
+        GraphBatch.from_networkx([nx.path_graph(4), nx.path_graph(5)], max_nodes=4)
     with pytest.raises(GraphDataError, match="graph 1: directed"):
         GraphBatch.from_networkx([nx.DiGraph([(0, 1)])])
     with pytest.raises(GraphDataError, match="graph 1: 1 self-loop"):
@@ -201,7 +220,9 @@ def test_from_networkx_refusals():
         ([[1.0], [1.0, 2.0]], "node 1: attribute 'x' has shape \\(2,\\), but length 1"),
         ([[[1.0]], [[1.0]]], "node 0: attribute 'x' has shape \\(1, 1\\), but a vector"),
         (["a", "b"], "no vector of numbers"),
-        ([[1.0], [float("nan")]], "NaN or infinity"),
+        ([[1.0], [float("nan")]], "node 1: attribute 'x' holds NaN or infinity"),
+        ([[1.0, float("inf")], [1.0, 1.0]], "node 0: attribute 'x' holds NaN or infinity"),
+        ([[1.0, 2.0], [1.0]], "node 1: attribute 'x' has shape \\(1,\\), but length 2"),
     ],
 )
 def test_bad_features(values, message):
@@ -218,6 +239,12 @@ def test_scalar_features_count_as_length_one():
     nx.set_node_attributes(graph, {0: 3, 1: np.int64(4)}, "label")
     batch = GraphBatch.from_networkx([graph], node_feat="label")
     assert batch.node_feat.tolist() == [[[3.0], [4.0]]]
+
+
+def test_features_of_graphs_without_nodes_have_no_width():
+    """No node says how long its vector is."""
+    batch = GraphBatch.from_networkx([nx.empty_graph(0)], max_nodes=2, node_feat="x")
+    assert batch.node_feat.shape == (1, 2, 0)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 
 from graphscore.errors import GraphDataError
 from graphscore.graphs import GraphBatch, GraphList, Repairs, prepare_graphs
+from graphscore.graphs.validation import batch_candidates, candidate_of, prepare_candidates
 
 
 def weighted(weight):
@@ -148,11 +150,58 @@ def test_a_single_graph_is_no_list(single):
         prepare_graphs(single)
 
 
-def test_a_batch_with_edges_at_absent_nodes_is_refused():
-    adj = torch.zeros(1, 3, 3)
-    adj[0, 0, 2] = adj[0, 2, 0] = 1
+@pytest.mark.parametrize("absent", [[(0, 2), (2, 0)], [(0, 2)], [(2, 0)], [(2, 2)]])
+def test_a_batch_with_edges_at_absent_nodes_is_refused(absent):
+    adj = torch.from_numpy(matrix((0, 1), (1, 0), *absent))[None]
     with pytest.raises(GraphDataError, match="graphs, graph 1: an edge at a node"):
         prepare_graphs(GraphBatch(adj, torch.tensor([[True, True, False]])))
+
+
+def test_nodes_of_a_batch_are_numbered_without_the_absent_ones():
+    """Their features stay with them."""
+    adj = torch.from_numpy(matrix((1, 3), (3, 1), (3, 4), (4, 3), n=5))[None]
+    mask = torch.tensor([[False, True, False, True, True]])
+    (graph,) = prepare_graphs(GraphBatch(adj, mask, torch.arange(10.0).view(1, 5, 2)))
+    assert list(graph.nodes(data="x")) == [(0, [2.0, 3.0]), (1, [6.0, 7.0]), (2, [8.0, 9.0])]
+    assert list(graph.edges) == [(0, 1), (1, 2)]
+
+
+@pytest.mark.parametrize("number", [1, 255, 256, 257, 600])
+def test_large_matrices_are_read_like_small_ones(number):
+    """They are looked at in blocks of rows."""
+    graph = nx.cycle_graph(number) if number > 2 else nx.empty_graph(number)
+    adj = nx.to_numpy_array(graph)
+    (read,) = prepare_graphs([adj])
+    assert nx.utils.graphs_equal(read, graph)
+    adj[-1, 0] = 0.5
+    with pytest.raises(GraphDataError, match=rf"weight 0\.5 at row {number - 1}, column 0"):
+        prepare_graphs([adj])
+
+
+@pytest.mark.parametrize("form", ["adj", "batch", "data"])
+def test_a_graph_that_was_built_here_is_not_copied_again(form):
+    """Only graphs of others are."""
+    adj = matrix((0, 1), (1, 0), n=2)
+    if form == "batch":
+        batch = GraphBatch(torch.from_numpy(adj)[None], torch.ones(1, 2, dtype=torch.bool))
+        (candidate,) = batch_candidates(batch, "g", Repairs())
+    else:
+        arcs = torch.tensor([[0, 1], [1, 0]])
+        graph = adj if form == "adj" else SimpleNamespace(edge_index=arcs, num_nodes=2)
+        candidate = candidate_of(graph, "g", Repairs())
+    result = prepare_candidates([candidate], repairs=Repairs(), max_nodes=None, source="g")
+    assert result[0] is candidate.graph
+    foreign = candidate_of(candidate.graph, "g", Repairs())
+    assert prepare_graphs([foreign.graph])[0] is not candidate.graph
+
+
+def test_a_list_of_graphs_is_made_like_any_list():
+    """It counts no repairs unless it is told some."""
+    graphs = [nx.path_graph(2), nx.path_graph(3)]
+    assert list(GraphList(iter(graphs))) == graphs
+    assert GraphList(graphs).repaired == {}
+    assert GraphList(graphs, {"made undirected": 2}).repaired == {"made undirected": 2}
+    assert list(GraphList()) == []
 
 
 def test_every_repair_counts_the_graphs_it_changed():
@@ -183,7 +232,9 @@ def test_largest_component_keeps_attributes_and_takes_the_earliest_of_equals():
     graph = nx.Graph()
     graph.add_nodes_from((node, {"name": node}) for node in "abcde")
     graph.add_edges_from([("d", "b"), ("e", "c")])
-    (clean,) = prepare_graphs([graph], repairs=Repairs(largest_component=True))
+    repaired = prepare_graphs([nx.path_graph(1), graph], repairs=Repairs(largest_component=True))
+    assert repaired.repaired == {"reduced to largest component": 1}
+    clean = repaired[1]
     assert [name for _, name in clean.nodes(data="name")] == ["b", "d"]
 
 
@@ -198,6 +249,13 @@ def test_a_repair_does_not_mend_other_defects():
         prepare_graphs([nx.DiGraph([(0, 0)])], repairs=Repairs(undirected=True))
     with pytest.raises(GraphDataError, match="parallel"):
         prepare_graphs([nx.MultiDiGraph([(0, 1), (0, 1)])], repairs=Repairs(undirected=True))
+
+
+def test_garbage_collection_pauses_while_graphs_are_made():
+    """It would visit all of them again and again."""
+    enabled = []
+    prepare_graphs(enabled.append(gc.isenabled()) or nx.path_graph(2) for _ in range(2))
+    assert enabled == [False, False]
 
 
 def test_garbage_collection_is_left_as_it_was():

@@ -74,12 +74,12 @@ class GraphBatch:
     @property
     def max_nodes(self) -> int:
         """Width N that the graphs are padded to."""
-        return self.adj.shape[1]
+        return self.node_mask.shape[1]
 
     @property
     def sizes(self) -> Tensor:
         """Number of nodes of each graph, (B,)."""
-        return self.node_mask.sum(-1)
+        return self.node_mask.sum(1)
 
     @property
     def pair_mask(self) -> Tensor:
@@ -179,22 +179,24 @@ class GraphBatch:
         """Stack batches one after the other, padded to the widest.
 
         Raises:
-            GraphDataError: no batch was given, or only some have node features.
+            GraphDataError: no batch was given, or only some have node features or communities.
         """
         if not batches:
             raise GraphDataError("cannot concatenate zero batches; give at least one.")
-        given = {(batch.node_feat is None, batch.communities is None) for batch in batches}
-        if len(given) > 1:
-            raise GraphDataError(
-                "some batches have node features or communities and some have none; "
-                "give them to all or none."
-            )
         width = max(batch.max_nodes for batch in batches)
         wide = [batch.padded(width) for batch in batches]
 
         def column(name: str) -> Any:
             parts = [getattr(batch, name) for batch in wide]
-            return None if parts[0] is None else torch.cat(parts)
+            given = [part for part in parts if part is not None]
+            if not given:
+                return None
+            if len(given) < len(parts):
+                raise GraphDataError(
+                    "some batches have node features or communities and some have none; "
+                    "give them to all or none."
+                )
+            return torch.cat(given)
 
         return GraphBatch(*map(column, ("adj", "node_mask", "node_feat", "communities")))
 

@@ -61,13 +61,13 @@ def members(folder: Path, reading: Reading) -> list[str]:
 
 def _decompressed(handle: BinaryIO, source: str, reading: Reading) -> bytearray:
     """Decompress all gzip members of a file, a piece at a time; zeros may follow them."""
-    result, waiting, members_done = bytearray(), b"", 0
+    result, waiting, ended = bytearray(), b"", False
     member: Any = None
     try:
         while waiting or (waiting := handle.read(_CHUNK)):
             reading.tick(source)
             if member is None:
-                waiting = waiting.lstrip(b"\0") if members_done else waiting
+                waiting = waiting.lstrip(b"\0") if ended else waiting
                 if not waiting:
                     continue
                 member = zlib.decompressobj(wbits=31)
@@ -76,10 +76,10 @@ def _decompressed(handle: BinaryIO, source: str, reading: Reading) -> bytearray:
             result += piece
             waiting = member.unconsumed_tail
             if member.eof:
-                waiting, member, members_done = member.unused_data, None, members_done + 1
+                waiting, member, ended = member.unused_data, None, True
     except zlib.error as error:
         raise _not_gzip(source, str(error)) from error
-    if member is not None or not members_done:
+    if member is not None or not ended:
         raise _not_gzip(source, "its end is missing")
     return result
 

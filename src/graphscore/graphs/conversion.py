@@ -86,7 +86,7 @@ def _stacked_features(
                     "expected. Replace or drop them first."
                 )
             stacked[b, k] = row
-    return np.zeros((len(graphs), width, 0)) if stacked is None else stacked
+    return np.empty((len(graphs), width, 0)) if stacked is None else stacked
 
 
 def networkx_of_batch(batch: GraphBatch) -> list[nx.Graph[Any]]:

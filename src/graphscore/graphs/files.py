@@ -32,8 +32,6 @@ FORMAT_NAMES = tuple(FORMATS)
 
 _BY_SUFFIX = {suffix: name for name, form in FORMATS.items() for suffix in form.suffixes}
 
-_START = 2**16  # bytes that are looked at first, because stripping copies the file
-
 
 def read_graphs(
     path: str | os.PathLike[str],
@@ -236,7 +234,7 @@ class _Named:
 
 def _contents(path: Path, source: str, reading: Reading) -> Bytes:
     data = contents(path, source, reading)
-    if not data[:_START].strip() and not data.strip():
+    if not data or data.isspace():
         raise GraphDataError(f"{source}: the file is empty, no graphs in it.")
     return data
 
@@ -252,7 +250,7 @@ def _read_file(path: Path, format: str | None, reading: Reading) -> Iterator[Can
 
 def _read_folder(path: Path, format: str | None, reading: Reading) -> Iterator[Candidate]:
     names = members(path, reading)
-    by_format: dict[str, list[str]] = {}
+    by_format: dict[str, tuple[OnePerFile, list[str]]] = {}
     for name, form in FORMATS.items():
         if isinstance(form, WholeFolder):
             recognised = any(member.endswith(form.required) for member in names)
@@ -267,20 +265,20 @@ def _read_folder(path: Path, format: str | None, reading: Reading) -> Iterator[C
         elif isinstance(form, OnePerFile):
             found = [m for m in names if _suffix(m) in form.suffixes and not (path / m).is_dir()]
             if found:
-                by_format[name] = found
+                by_format[name] = form, found
     if format is None and len(by_format) > 1:
         raise GraphDataError(
             f"{path}: files of several formats ({', '.join(sorted(by_format))}). Choose one with "
             "--format (in Python: format=...)."
         )
     name = format or next(iter(by_format), "graph")
-    chosen = FORMATS.get(name)
-    if name not in by_format or not isinstance(chosen, OnePerFile):
+    if name not in by_format:
         raise GraphDataError(f"{path}: no {name} files in this folder. {_known_formats()}")
+    form, found = by_format[name]
     parts: list[Iterator[Candidate]] = []  # all sizes are known before the first graph is built
-    for member in by_format[name]:
+    for member in found:
         source = f"{path.name}/{member}"
-        parts.append(chosen.decode(_contents(path / member, source, reading), source, reading))
+        parts.append(form.decode(_contents(path / member, source, reading), source, reading))
     return itertools.chain.from_iterable(parts)
 
 

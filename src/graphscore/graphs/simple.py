@@ -118,13 +118,9 @@ def simple_edges(
 def _one_way(
     codes: NDArray[np.int64], reverse: NDArray[np.int64], num_nodes: int
 ) -> tuple[int, int] | None:
-    """Return an edge without reverse; both arrays are sorted, each the reverse of the other."""
-    places = np.flatnonzero(codes != reverse)
-    if not len(places):
-        return None
-    here, there = int(codes[places[0]]), int(reverse[places[0]])
-    tail, head = divmod(min(here, there), num_nodes)
-    return (tail, head) if here < there else (head, tail)
+    """Return the first edge without reverse, if there is one."""
+    missing = np.setdiff1d(codes, reverse)
+    return divmod(int(missing[0]), num_nodes) if len(missing) else None
 
 
 def edge_codes(
@@ -146,20 +142,14 @@ def edge_codes(
 
 def first_repeated(codes: NDArray[np.int64], num_nodes: int) -> int | None:
     """Return the first of sorted codes `tail * num_nodes + head` that occurs twice, loops apart."""
-    places = np.flatnonzero(codes[1:] == codes[:-1])
-    if len(places):
-        again = codes[places]
-        again = again[again // num_nodes != again % num_nodes]
-        if len(again):
-            return int(again[0])
-    return None
+    again = codes[1:][codes[1:] == codes[:-1]]
+    again = again[again // num_nodes != again % num_nodes]
+    return int(again[0]) if len(again) else None
 
 
 def _check_range(where: str, num_nodes: int, tails: Ends, heads: Ends) -> None:
-    if len(tails) and (
-        min(tails.min(), heads.min()) < 0 or max(tails.max(), heads.max()) >= num_nodes
-    ):
-        outside = (tails < 0) | (tails >= num_nodes) | (heads < 0) | (heads >= num_nodes)
+    outside = (tails < 0) | (tails >= num_nodes) | (heads < 0) | (heads >= num_nodes)
+    if outside.any():
         k = int(np.flatnonzero(outside)[0])
         raise GraphDataError(
             f"{where}: edge between nodes {int(tails[k])} and {int(heads[k])}, but the graph has "
@@ -212,10 +202,9 @@ def check_simple(where: str, graph: nx.Graph[Any], repairs: Repairs) -> int:
         for tail, head in graph.edges():
             if tail == head:
                 continue  # counted below as self-loops
-            key = (tail, head) if graph.is_directed() else frozenset((tail, head))
-            if key in edges:
+            if (tail, head) in edges:  # networkx lists undirected ones from the same end
                 raise parallel_edges(where, tail, head)
-            edges.add(key)
+            edges.add((tail, head))
     weight: object
     for tail, head, weight in graph.edges(data="weight"):
         if weight is not None:

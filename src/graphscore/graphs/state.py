@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import torch
@@ -23,7 +24,7 @@ def pair_mask(node_mask: Tensor) -> Tensor:
     2
     """
     both = node_mask.unsqueeze(-1) & node_mask.unsqueeze(-2)
-    off_diagonal = ~torch.eye(node_mask.shape[-1], dtype=torch.bool, device=node_mask.device)
+    off_diagonal = ~torch.eye(node_mask.shape[1], dtype=torch.bool, device=node_mask.device)
     return both & off_diagonal
 
 
@@ -43,7 +44,7 @@ def node_mask_of_sizes(sizes: Tensor, max_nodes: int | None = None) -> Tensor:
             f"Use max_nodes={largest} or more."
         )
     width = largest if max_nodes is None else max_nodes
-    return torch.arange(width, device=sizes.device) < sizes.unsqueeze(-1)
+    return torch.arange(width, device=sizes.device) < sizes.unsqueeze(1)
 
 
 def per_graph(values: Tensor, entries: Tensor) -> Tensor:
@@ -128,8 +129,7 @@ class GraphState:
 
     def isfinite(self) -> Tensor:
         """Return whether all entries are finite, as a tensor on the device."""
-        finite = [entries.isfinite().all() for entries in self.entries]
-        return finite[0] if len(finite) == 1 else torch.stack(finite).all()
+        return reduce(torch.logical_and, (entries.isfinite().all() for entries in self.entries))
 
     def part(self, items: slice, nodes: int | None = None) -> GraphState:
         """Return some of the graphs, cut to the first `nodes` nodes."""
@@ -156,6 +156,6 @@ class GraphState:
 
 def repeat_rows(values: Any, copies: int) -> Any:
     """Return every row of a tensor `copies` times in a row; None for None."""
-    if values is None or copies == 1:
-        return values
+    if values is None:
+        return None
     return values.unsqueeze(1).expand(-1, copies, *values.shape[1:]).flatten(0, 1)

@@ -30,7 +30,8 @@ FEATURE = "x"
 """Node attribute that holds a node's feature vector."""
 COMMUNITY = "community"
 """Node attribute that holds a node's community."""
-_BLOCK = 2**20  # entries of a matrix that are looked at together
+_ROWS = 256  # rows of a matrix that are looked at together, which bounds the memory this takes
+_REAL, _INTEGER = "buif", "iu"  # what numpy calls booleans, integers and floats
 
 
 class GraphList(list["nx.Graph[Any]"]):
@@ -203,15 +204,14 @@ def matrix_arcs(where: str, matrix: np.ndarray[Any, Any]) -> tuple[Ends, Ends]:
             f"{where}: array of shape {matrix.shape}, but a square adjacency matrix (N,N) is "
             "expected. Give a list of such matrices."
         )
-    if matrix.dtype.kind not in "buif":
+    if matrix.dtype.kind not in _REAL:
         raise GraphDataError(
             f"{where}: adjacency matrix of type {matrix.dtype}, but numbers 0 and 1 are expected. "
             "Convert it, for instance with matrix.astype(float)."
         )
-    step = max(1, _BLOCK // max(1, len(matrix)))
-    tails, heads = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.int32)]
-    for start in range(0, len(matrix), step):
-        block = matrix[start : start + step]
+    tails, heads = [np.array([], dtype=np.int32)], [np.array([], dtype=np.int32)]
+    for start in range(0, len(matrix), _ROWS):
+        block = matrix[start : start + _ROWS]
         wrong = (block != 0) & (block != 1)
         if wrong.any():
             row, column = (int(axis[0]) for axis in np.nonzero(wrong))
@@ -265,7 +265,7 @@ def _pyg_candidate(where: str, data: Any, repairs: Repairs) -> Candidate:
             "graph without edges has shape (2, 0)."
         )
     arcs = np.asarray(torch.as_tensor(edge_index).detach().cpu())
-    if arcs.ndim != 2 or arcs.shape[0] != 2 or arcs.dtype.kind not in "iu":
+    if arcs.ndim != 2 or arcs.shape[0] != 2 or arcs.dtype.kind not in _INTEGER:
         raise GraphDataError(
             f"{where}: edge_index of type {arcs.dtype} and shape {arcs.shape}, "
             "but integers of shape (2,E) are expected."
@@ -282,7 +282,7 @@ def _pyg_candidate(where: str, data: Any, repairs: Repairs) -> Candidate:
     features = getattr(data, "x", None)
     if features is not None:
         rows = torch.as_tensor(features).detach().cpu()
-        rows = rows.unsqueeze(-1) if rows.ndim == 1 else rows
+        rows = rows.unsqueeze(1) if rows.ndim == 1 else rows
         if rows.ndim != 2 or len(rows) != num_nodes:
             raise GraphDataError(
                 f"{where}: x of shape {tuple(rows.shape)}, but ({num_nodes}, F) is expected."

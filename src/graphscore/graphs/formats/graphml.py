@@ -21,7 +21,6 @@ _LONG = re.compile(rb"<[^<]{%d}" % MAX_LINE)  # "<" is allowed in no tag and no 
 _MAX_DEPTH = 100
 _MAX_NAMES = 10_000  # different names of elements and attributes, and keys
 _MAX_DIGITS = 4300
-_MAX_PARTS = 10_000
 
 
 def _number(text: str) -> int:
@@ -78,7 +77,7 @@ def encode_graphml(graph: nx.Graph[Any]) -> bytes:
     plain = with_scalars(graph)
     for node, attributes in plain.nodes(data=True):
         for name, value in attributes.items():
-            if isinstance(value, str) and _NOT_XML.search(value):
+            if _NOT_XML.search(name) or (isinstance(value, str) and _NOT_XML.search(value)):
                 raise GraphDataError(
                     f"node {node}: attribute {name!r} holds a character that GraphML cannot. "
                     "Remove it or write another format."
@@ -147,57 +146,57 @@ class _Elements:
         self._tag: dict[str, str] = {}  # of the open node or edge
         self._values: dict[str, Any] = {}
         self._key: str | None = None
-        self._text: list[str] = []
+        self._text: io.StringIO  # set with the key
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Meet the start of an element."""
         self._graph.reading.tick(self._graph.source)
+        within = self._open[1:]
         self._open.append(name)
-        depth = len(self._open)
-        if depth > _MAX_DEPTH:
+        if len(self._open) > _MAX_DEPTH:
             raise ValueError(f"more than {_MAX_DEPTH} elements within each other")
         if name == "graph":
             self.graphs += 1
             if self.graphs > 1:
                 return
-            if depth != 2:
+            if len(self._open) != 2:
                 raise ValueError("<graph> is not directly within the outermost element")
             self._graph.is_directed = attributes.get("edgedefault") == "directed"
-        elif name == "key" and depth == 2:
+        elif name == "key" and len(self._open) == 2:
             self._add_key(attributes)
-        elif depth == 3 and self._open[1] == "graph":
+        elif within == ["graph"]:
             if name == "hyperedge":
                 raise ValueError("hyperedges are not supported")
             self._tag, self._values = attributes, {}
-        elif depth == 4 and name == "data" and self._open[2] in ("node", "edge"):
-            self._key, self._text = attributes.get("key"), []
+        elif name == "data" and within in (["graph", "node"], ["graph", "edge"]):
+            self._key, self._text = attributes.get("key"), io.StringIO()
             if self._key not in self._keys:
                 raise ValueError(f"no key {self._key!r:.40}")
-            if self._open[2] == "node":
+            if within[1] == "node":
                 self._graph.count_attribute()
-        elif depth > 4:
+        else:
             self._key = None  # nested: no number and no text
 
     def text(self, text: str) -> None:
         """Meet text; expat may cut it into pieces."""
         if self._key is not None:
-            self._text.append(text)
-            if len(self._text) > _MAX_PARTS:
-                raise ValueError("a text of too many pieces")
+            self._text.write(text)
+            if self._text.tell() > MAX_LINE:
+                raise ValueError(f"a text of more than {MAX_LINE} characters")
 
     def end(self, _: str) -> None:
         """Meet the end of an element."""
-        depth, name = len(self._open), self._open.pop()
-        if self.graphs != 1 or "graph" not in self._open[1:2]:
+        name = self._open.pop()
+        if self.graphs != 1:
             return
-        if depth == 4 and name == "data" and self._key is not None:
+        if self._key is not None:
             key, convert = self._keys[self._key]
-            text = "".join(self._text)
+            text = self._text.getvalue()
             self._values[key] = convert(text) if text else ""
             self._key = None
-        elif depth == 3 and name == "node":
+        elif self._open[1:] == ["graph"] and name == "node":
             self._graph.add_node(self._required("id"), self._values)
-        elif depth == 3 and name == "edge":
+        elif self._open[1:] == ["graph"] and name == "edge":
             either = {"true": True, "false": False}
             if either.get(self._tag.get("directed", ""), self._graph.is_directed) != (
                 self._graph.is_directed

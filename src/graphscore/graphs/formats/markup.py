@@ -32,7 +32,7 @@ class NamedGraph:
         self.attributes: dict[int, dict[str, Any]] | None = {} if keep else None
         self._names: dict[object, int] = {}
         self._declared = array("b")
-        self._ends = array("i"), array("i")
+        self._tails, self._heads = array("i"), array("i")
 
     def count_attribute(self) -> None:
         """Count an attribute of a node, the first time."""
@@ -65,10 +65,10 @@ class NamedGraph:
         """
         if weight is not None:
             check_weight(self.source, tail, head, weight)
-        for end, name in zip(self._ends, (tail, head)):
-            end.append(self._number(name))
+        self._tails.append(self._number(tail))
+        self._heads.append(self._number(head))
         if self.attributes is None:
-            self.reading.check_edges(self.source, len(self._ends[0]) // 2)
+            self.reading.check_edges(self.source, len(self._tails) // 2)
 
     def _number(self, name: object) -> int:
         k = self._names.get(name)
@@ -92,12 +92,11 @@ class NamedGraph:
                 f"{self.source}: not valid {self.form} ({sum(self._declared)} <node> elements but "
                 f"{len(self._names)} different nodes named). Declare every node once."
             )
-        tails, heads = (np.frombuffer(end, dtype=np.intc) for end in self._ends)
         return simple_edges(
             self.source,
             len(self._names),
-            tails,
-            heads,
+            np.frombuffer(self._tails, dtype=np.intc),
+            np.frombuffer(self._heads, dtype=np.intc),
             self.reading.repairs,
             "directed" if self.is_directed else "edges",
             list(self._names),

@@ -69,7 +69,8 @@ def decode_tu(contents: Mapping[str, Bytes], source: str, reading: Reading) -> I
 def _check_owners(
     arcs: NDArray[np.intc], indicator: NDArray[np.int64], name: str, source: str
 ) -> None:
-    across = indicator[arcs[:, 0] - 1] != indicator[arcs[:, 1] - 1]
+    tails, heads = arcs.T
+    across = indicator[tails - 1] != indicator[heads - 1]
     if across.any():
         tail, head = arcs[int(np.flatnonzero(across)[0])].tolist()
         raise GraphDataError(
@@ -87,19 +88,20 @@ class _Graphs:
     ) -> None:
         self._source = source
         self._repairs = repairs
-        counts = np.bincount(indicator)[1:]
+        graph_of = (indicator - 1).astype(np.intc)
+        counts = np.bincount(graph_of)
         self._by_graph = np.argsort(indicator, kind="stable")
         self._starts = np.concatenate([[0], np.cumsum(counts)])
         place = np.empty(len(indicator), dtype=np.intc)
         place[self._by_graph] = np.arange(len(indicator)) - np.repeat(self._starts[:-1], counts)
-        owner = indicator.astype(np.intc)[arcs[:, 0] - 1]
+        tails, _ = arcs.T
+        owner = graph_of[tails - 1]
         order = np.argsort(owner, kind="stable")
         self._arcs = np.empty_like(arcs)
         for end in range(2):
             self._arcs[:, end] = place[arcs[order, end] - 1]
-        self._arc_starts = np.concatenate(
-            [[0], np.cumsum(np.bincount(owner, minlength=len(counts) + 1)[1:])]
-        )
+        arc_counts = np.bincount(owner, minlength=len(counts))
+        self._arc_starts = np.concatenate([[0], np.cumsum(arc_counts)])
 
     def checked(self, g: int) -> tuple[str, list[int], SimpleEdges]:
         """Return the name, nodes and edges of one graph, after checks and repairs."""
@@ -121,7 +123,7 @@ class _Table:
         """Return the numbers of one node."""
         start = self._starts[node]
         stop = self._data.find(b"\n", start)
-        line = self._data[start : stop if stop >= 0 else len(self._data)].decode()
+        line = self._data[start : None if stop == -1 else stop].decode()
         return [self._number(token) for token in line.split(",")]
 
 
@@ -190,7 +192,7 @@ def _rows(
     """Yield number, position and values of every line; blank lines are allowed at the end only."""
     blank = 0
     for k, start, line in lines_of(data, file, reading):
-        if not line or line.isspace():
+        if not line.strip():
             blank = blank or k
             continue
         try:
@@ -206,8 +208,7 @@ def _rows(
 
 
 def _whole(token: str) -> int:
-    value = int(token) if len(token) < 40 else 2**62
-    if abs(value) >= 2**62:
+    if len(token) >= 40 or abs(value := int(token)) >= 2**62:
         raise ValueError("more digits than any number of nodes has")
     return value
 
@@ -259,7 +260,7 @@ def _per_node(
     file, starts, found = f"{source}: {name}{ending}", array("q"), 0
     number: _ToNumber = _whole if ending == LABELS else float
     for k, start, row in _rows(files[ending], file, number, reading):
-        if ending == ATTRIBUTES and not all(map(math.isfinite, row)):
+        if not all(map(math.isfinite, row)):
             check_finite(f"{file} line {k}", row)
         reading.add_bytes(file, BYTES_PER_VALUE * len(row))
         found += 1

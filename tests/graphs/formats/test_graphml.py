@@ -1,0 +1,241 @@
+"""GraphML: which elements are read, which are left out and which are refused."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from graphscore.errors import GraphDataError
+from graphscore.graphs import Repairs
+from graphscore.graphs.formats.graphml import decode_graphml, encode_graphml
+from graphscore.graphs.limits import Limits, Reading
+
+NODE = '<node id="a"/>'
+EDGE = '<edge source="a" target="b"{}/>'
+KEY = '<key id="k" for="node" attr.name="size" attr.type="{}"/>'
+LONGEST = 2**20
+
+
+def document(inside="", *, before="", after="", kind="undirected"):
+    graph = f'<graph edgedefault="{kind}">{inside}</graph>'
+    return f"<graphml>{before}{graph}{after}</graphml>"
+
+
+def decoded(text, repairs=None):
+    return list(decode_graphml(text.encode(), "g", Reading(repairs=repairs)))
+
+
+def attributes(text):
+    """Return the attributes of the nodes of the one graph of a file."""
+    (candidate,) = decoded(text)
+    return [dict(data) for _, data in candidate.graph.nodes(data=True)]
+
+
+def refused(text):
+    with pytest.raises(GraphDataError) as caught:
+        decoded(text)
+    return str(caught.value)
+
+
+def valued(text, kind):
+    """Return the value of a node attribute of a type."""
+    inside = f'<node id="a"><data key="k">{text}</data></node>'
+    return attributes(document(inside, before=KEY.format(kind)))[0]["size"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        *[("boolean", text, True) for text in ("true", "1", "True", "TRUE")],
+        *[("boolean", text, False) for text in ("false", "0", "False")],
+        *[(kind, "-12", -12) for kind in ("int", "integer", "long")],
+        *[(kind, "2.5e3", 2500.0) for kind in ("float", "double")],
+        ("string", "12", "12"),
+        ("yfiles", "12", "12"),
+        *[(kind, "", "") for kind in ("boolean", "int", "double", "string")],
+    ],
+)
+def test_values_have_the_type_of_their_key(kind, text, value):
+    found = valued(text, kind)
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(("kind", "text"), [("boolean", "yes"), ("int", "1.5"), ("double", "x")])
+def test_values_of_another_type_are_refused(kind, text):
+    inside = f'<node id="a">\n<data key="k">{text}</data></node>'
+    assert "g line 2: not valid GraphML" in refused(document(inside, before=KEY.format(kind)))
+
+
+def test_a_key_has_text_by_default_and_may_be_one_of_yfiles():
+    keys = '<key id="k" attr.name="size"/><key id="y" yfiles.type="nodegraphics"/>'
+    inside = '<node id="a"><data key="k">1</data><data key="y">2</data></node>'
+    assert attributes(document(inside, before=keys)) == [{"size": "1", "nodegraphics": "2"}]
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ('<key attr.name="size"/>', "a <key> without id or name"),
+        ('<key id="k"/>', "a <key> without id or name"),
+        (KEY.format("colour"), "unknown attr.type 'colour'"),
+    ],
+)
+def test_incomplete_keys_are_refused(key, words):
+    assert words in refused(document(NODE, before=key))
+
+
+@pytest.mark.parametrize(
+    ("inside", "words"),
+    [
+        ("<node/>", "no 'id' in a <node> or <edge>"),
+        (NODE + '<edge target="a"/>', "no 'source' in a <node> or <edge>"),
+        (NODE + '<edge source="a"/>', "no 'target' in a <node> or <edge>"),
+        ('<node id="a"><data key="q">1</data></node>', "no key 'q'"),
+        ('<node id="a"><data>1</data></node>', "no key None"),
+        (NODE + '<edge source="a" target="a"><data key="q"/></edge>', "no key 'q'"),
+        (NODE + "<hyperedge/>", "hyperedges are not supported"),
+        (NODE * 2, "g: two nodes named 'a'"),
+        ("", "g: no nodes"),
+    ],
+)
+def test_incomplete_graphs_are_refused(inside, words):
+    assert words in refused(document(inside))
+
+
+def test_everything_but_nodes_edges_and_their_data_is_left_out():
+    before = (
+        f"<desc>about <data key='q'/></desc>{KEY.format('int')}"
+        "<desc><node/><edge/><hyperedge/><key/><node><data key='q'/></node></desc>"
+    )
+    inside = (
+        "<desc>about</desc><key/><data key='q'>1</data><desc><data key='q'>1</data></desc>"
+        "<node id='a'><desc>a<node/></desc><port name='p'/><data key='k'>1</data>"
+        "<port name='q'>2<data key='q'>3</data></port></node><node id='b'><edge/><key/></node>"
+        "<edge source='a' target='b'><desc/><node/></edge>"
+    )
+    (candidate,) = decoded(document(inside, before=before, after="<node/><data/><key id='z' "
+                                    "attr.name='z'/>"))  # fmt: skip
+    assert dict(candidate.graph.nodes(data=True)) == {0: {"size": 1}, 1: {}}
+    assert list(candidate.graph.edges) == [(0, 1)]
+
+
+def test_data_with_elements_within_is_left_out():
+    inside = '<node id="a"><data key="k">1<b>2</b>3</data></node><node id="b"/>'
+    assert attributes(document(inside, before=KEY.format("int"))) == [{}, {}]
+
+
+def test_attributes_belong_to_the_element_they_are_in():
+    inside = (
+        '<node id="a"><data key="k">1</data></node><node id="b"/>'
+        '<edge source="a" target="b"><data key="k">7</data></edge><node id="c"/>'
+    )
+    found = attributes(document(inside, before=KEY.format("int")))
+    assert found == [{"size": 1}, {}, {}]
+
+
+def test_attributes_of_nodes_count_16_bytes_while_a_file_is_checked():
+    node = '<node id="{}"><data key="k">1</data></node>'
+    edge = '<edge source="a" target="b"><data key="k">7</data></edge>'
+    inside = node.format("a") + node.format("b") + edge
+    data = document(inside, before=KEY.format("int")).encode()
+    decode_graphml(data, "g", Reading(Limits(max_bytes=32)))
+    with pytest.raises(GraphDataError, match="g: more than 31 bytes"):
+        decode_graphml(data, "g", Reading(Limits(max_bytes=31)))
+
+
+def test_names_may_have_the_prefix_of_a_namespace():
+    (candidate,) = decoded(
+        '<g:graphml xmlns:g="urn:g"><g:graph edgedefault="undirected"><g:node id="a"/>'
+        '<g:node id="b"/><g:edge source="a" target="b"/></g:graph></g:graphml>'
+    )
+    assert list(candidate.graph.edges) == [(0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "agrees"),
+    [
+        ("undirected", "", True),
+        ("undirected", "false", True),
+        ("undirected", "true", False),
+        ("directed", "", True),
+        ("directed", "true", True),
+        ("directed", "false", False),
+    ],
+)
+def test_edges_are_all_directed_or_all_undirected(kind, said, agrees):
+    edge = EDGE.format(f' directed="{said}"' if said else "")
+    text = document(NODE + '<node id="b"/>' + edge, kind=kind)
+    if agrees:
+        (candidate,) = decoded(text, Repairs(undirected=True))
+        assert list(candidate.graph.edges) == [(0, 1)]
+        assert candidate.changes == (("made undirected",) if kind == "directed" else ())
+    else:
+        assert "directed and undirected edges in one graph" in refused(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<graphml>" + document(NODE) + "</graphml>", "<graph> is not directly within the outer"),
+        (f"<graph>{NODE}</graph>", "<graph> is not directly within the outermost element"),
+        (document(f'<node id="a"><graph>{NODE}</graph></node>'), "g: 2 <graph> elements"),
+        (document(NODE, after=f"<graph>{NODE}</graph>" * 2), "g: 3 <graph> elements"),
+        ("<graphml><node/></graphml>", "g: 0 <graph> elements"),
+        (document(NODE)[:-1], "g line 1: not well-formed XML"),
+        (document(NODE) + "\n<", "g line 2: not well-formed XML"),
+    ],
+)
+def test_a_file_has_one_graph_at_its_place(text, words):
+    assert words in refused(text)
+
+
+def test_a_text_has_1048576_characters_at_most_also_around_comments():
+    half = "é\n" * (LONGEST // 4)
+    assert valued(f"{half}<!-- -->{half}", "string") == half + half
+    key = KEY.format("string")
+    text = f'<node id="a"><data key="k">{half}<!-- -->{half}x</data></node>'
+    assert "a text of more than 1048576 characters" in refused(document(text, before=key))
+
+
+def test_a_tag_has_less_than_1048576_characters():
+    longest = '<node id="a" b="">'
+    longest = longest.replace('""', f'"{"x" * (LONGEST - len(longest))}"')
+    assert len(longest) == LONGEST
+    assert attributes(document(longest + "</node>")) == [{}]
+    longer = longest.replace("xx", "xxx", 1)
+    assert "a tag or a text of more than 1048576 characters" in refused(
+        document(longer + "</node>")
+    )
+
+
+def test_a_graph_is_known_to_be_simple_when_it_is_read():
+    (candidate,) = decoded(document(NODE))
+    assert candidate.clean
+    assert candidate.where == "g"
+
+
+def test_what_is_written_is_read_again():
+    graph = nx.path_graph(3)
+    values = {"flag": True, "number": -3, "half": np.float32(0.5), "text": "<é&\n\U0001f600>"}
+    graph.nodes[0].update(values)
+    graph.nodes[1].update({5: 1, "x": [1.0]})
+    (candidate,) = decoded(encode_graphml(graph).decode())
+    assert dict(candidate.graph.nodes(data=True)) == {0: values, 1: {"5": 1}, 2: {}}
+    assert list(candidate.graph.edges) == [(0, 1), (1, 2)]
+
+
+@pytest.mark.parametrize("data", [{"note": "bell \x07"}, {"be\x07ll": 1}, {"note": "\ud800"}])
+def test_characters_that_xml_has_not_are_not_written(data):
+    graph = nx.path_graph(2)
+    graph.nodes[1].update(data)
+    with pytest.raises(GraphDataError, match=r"node 1: attribute '.*' holds a character that Gra"):
+        encode_graphml(graph)
+
+
+def test_numbers_that_graphml_has_not_are_not_written():
+    graph = nx.path_graph(2)
+    graph.nodes[1]["long"] = np.longdouble(1)
+    with pytest.raises(GraphDataError, match=r"cannot write GraphML: .*longdouble.*[^.]\.$"):
+        encode_graphml(graph)
