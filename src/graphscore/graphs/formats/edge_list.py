@@ -26,6 +26,7 @@ from graphscore.graphs.validation import Candidate
 
 _NODES_HEADER = re.compile(r"#\s*nodes:\s*([0-9]{1,18})\s*")
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
+_INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
 _LINE_ADVICE = "A line holds one node, or two nodes and optionally the weight 1."
 
 
@@ -141,13 +142,12 @@ def _places(
     place = np.arange(len(nodes), dtype=np.intc)
     if declared is not None:
         for name, k in nodes.items():
-            value = int(name) if _NUMBER.fullmatch(name) else -1
-            if not 0 <= value < declared or str(value) != name:
+            if not _INDEX.fullmatch(name) or int(name) >= declared:
                 raise GraphDataError(
                     f"{source} line {named_in[k]}: node {name}, but '# nodes: {declared}' declares "
                     "the nodes 0 to n-1. Correct the node or that comment."
                 )
-            place[k] = value
+            place[k] = int(name)
         return place, range(declared)
     names = list(nodes)
     if all(_NUMBER.fullmatch(name) for name in names):

@@ -25,7 +25,6 @@ _TOKEN = re.compile(
 )
 _MAX_DEPTH = 100
 _MAX_DIGITS = 40
-_TICK = 4096  # tokens
 _NEEDED = {"id", "label", "source", "target", "weight", "x"}
 
 
@@ -65,12 +64,10 @@ def encode_gml(graph: nx.Graph[Any]) -> bytes:
 def _parsed(data: Bytes, source: str, reading: Reading, *, keep: bool) -> NamedGraph:
     graph = NamedGraph("GML", source, reading, keep=keep)
     lists = _Lists(graph)
-    position = number = 0
+    position = 0
     try:
         while (token := _TOKEN.match(data, position)) is not None:
-            if number % _TICK == 0:
-                reading.tick(source)
-            number += 1
+            reading.tick(source)
             if token.lastgroup is not None:
                 lists.take(token.lastgroup, token[token.lastgroup])
             position = token.end()
@@ -105,7 +102,7 @@ class _Lists:
     def take(self, group: str, content: bytes) -> None:
         """Take the next token."""
         if self._key is None and group == "key":
-            self._key = content[:MAX_LINE].decode()
+            self._key = content.decode()
         elif self._key is None and group == "close" and self._open:
             self._close()
         elif self._key is not None and group == "open":

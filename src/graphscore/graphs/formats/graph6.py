@@ -21,9 +21,9 @@ from graphscore.graphs.validation import Candidate
 
 _CHUNK = 2**20  # characters that are unpacked at a time
 _LINE = re.compile(rb"[^ \t\r\n][^\n]*")
-_VALID = bytes(range(63, 127))
+_INVALID = re.compile(rb"[^?-~]")
 _SEXTETS = bytes(max(0, k - 63) for k in range(256))
-_NONE = np.zeros(0, dtype=np.int64)
+_NONE = np.array([], dtype=np.int64)
 _HEADERS = (b">>graph6<<", b">>sparse6<<")
 _UNSUPPORTED = {b"&": "digraph6 (directed)", b";": "incremental sparse6"}
 
@@ -105,14 +105,13 @@ def encode_sparse6(graphs: Iterable[nx.Graph[Any]]) -> bytes:
 
 
 def _check_characters(record: bytes, where: str) -> None:
-    for start in range(int(record[:1] == b":"), len(record), _CHUNK):
-        wrong = record[start : start + _CHUNK].translate(None, _VALID)
-        if wrong:
-            k = record.index(wrong[:1], start)
-            raise GraphDataError(
-                f"{where}: character {wrong[:1]!r} at position {k + 1}, but graph6 and sparse6 "
-                "use only the characters '?' to '~'. Check that the file is not of another format."
-            )
+    wrong = _INVALID.search(record, int(record[:1] == b":"))
+    if wrong:
+        raise GraphDataError(
+            f"{where}: character {wrong[0]!r} at position {wrong.start() + 1}, but graph6 and "
+            "sparse6 use only the characters '?' to '~'. Check that the file is not of another "
+            "format."
+        )
 
 
 def _read_size(record: bytes, start: int, where: str) -> tuple[int, int]:
@@ -136,26 +135,31 @@ def _read_size(record: bytes, start: int, where: str) -> tuple[int, int]:
 def _count_graph6_edges(record: bytes, size: int, start: int, where: str) -> int:
     """Check the length of a line and return its number of edges, without unpacking it."""
     expected, found = (size * (size - 1) // 2 + 5) // 6, len(record) - start
-    if found != expected:
-        hint = "The line may be truncated." if found < expected else "The line is too long."
-        raise GraphDataError(
-            f"{where}: {size} nodes need {expected} characters of edges, found {found}. {hint}"
-        )
+    lengths = f"{where}: {size} nodes need {expected} characters of edges, found {found}."
+    if found < expected:
+        raise GraphDataError(f"{lengths} The line may be truncated.")
+    if found > expected:
+        raise GraphDataError(f"{lengths} The line is too long.")
     return sum(
-        int.from_bytes(record[k : k + _CHUNK].translate(_SEXTETS), "big").bit_count()
-        for k in range(start, len(record), _CHUNK)
+        int.from_bytes(characters.translate(_SEXTETS), "big").bit_count()
+        for _, characters in _chunks(record, start)
     )
 
 
 def _set_bits(record: bytes, start: int, number: int) -> NDArray[np.int64]:
     """Return the positions of ones among the first `number` bits of characters of six bits."""
     # Bits after these pad the last character; they are ignored, as by other readers.
-    parts = [_NONE]
+    parts = (
+        np.flatnonzero(_bits(characters)[: number - first]) + first
+        for first, characters in _chunks(record, start)
+    )
+    return np.concatenate([_NONE, *parts])
+
+
+def _chunks(record: bytes, start: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the characters of edges in pieces, each with the position of its first bit."""
     for k in range(start, len(record), _CHUNK):
-        first = 6 * (k - start)
-        bits = _bits(record[k : k + _CHUNK])
-        parts.append(np.flatnonzero(bits[: number - first]) + first)
-    return np.concatenate(parts)
+        yield 6 * (k - start), record[k : k + _CHUNK]
 
 
 def _bits(characters: bytes) -> NDArray[np.uint8]:
@@ -165,9 +169,9 @@ def _bits(characters: bytes) -> NDArray[np.uint8]:
 
 def _pairs_at(position: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return row and column of the pairs at these positions of the upper triangle."""
-    # Column j starts at position j(j-1)/2. Up to a million nodes the root differs from an
-    # integer by zero or by far more than rounding, so truncation is exact.
-    column = ((1 + np.sqrt(8 * position + 1)) / 2).astype(np.int64)
+    # Column j holds the positions p from j(j-1)/2 to j(j+1)/2 - 1, where (j - 1/2)^2 < 2p + 2 <
+    # (j + 1/2)^2. Up to a million nodes the root is far enough from j + 1/2 for rounding.
+    column = np.rint(np.sqrt(2 * position + 2)).astype(np.int64)
     return position - column * (column - 1) // 2, column
 
 
@@ -202,20 +206,19 @@ def _sparse6_edges(record: bytes, where: str, repairs: Repairs) -> tuple[int, Si
     current = steps
     current[1:] += lead[:-1]
     del lead
-    padding = (target >= size) | (current >= size)
-    end = int(np.argmax(padding)) if padding.any() else number
-    edge = target[:end] <= current[:end]
-    tails, heads = target[:end][edge], current[:end][edge]
+    # Padding makes v at least n, by b or by an x that is no node; from then on there are no edges.
+    edge = (target <= current) & (current < size)
+    tails, heads = target[edge], current[edge]
     del target, current, steps
     return size, simple_edges(where, size, tails, heads, repairs, "edges")
 
 
 def _encode_graph6(graph: nx.Graph[Any]) -> bytes:
     size = graph.number_of_nodes()
-    bits = np.zeros((size * (size - 1) // 2 + 5) // 6 * 6, dtype=np.uint8)
+    bits = np.zeros((size * (size - 1) // 2 + 5) // 6 * 6, dtype=bool)
     ends = np.array(graph.edges(), dtype=np.int64).reshape(-1, 2)
     row, column = ends.min(1), ends.max(1)
-    bits[column * (column - 1) // 2 + row] = 1
+    bits[column * (column - 1) // 2 + row] = True
     body = (np.packbits(bits.reshape(-1, 6), axis=1) >> 2).ravel() + np.uint8(63)
     return _encode_size(size) + body.tobytes()
 

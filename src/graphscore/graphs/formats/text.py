@@ -26,8 +26,10 @@ def lines_of(data: Bytes, source: str, reading: Reading) -> Iterator[tuple[int, 
         reading.tick(source)
         stop = data.rfind(b"\n", start, start + _BLOCK) + 1
         if stop == 0:
-            stop = data.find(b"\n", start + _BLOCK, start + MAX_LINE + 1) + 1 or len(data)
-            if stop - start > MAX_LINE + 1:
+            stop = data.find(b"\n", start, start + MAX_LINE + 1) + 1
+        if stop == 0:
+            stop = len(data)
+            if stop - start > MAX_LINE:
                 raise GraphDataError(
                     f"{source} line {number}: longer than {MAX_LINE} characters. "
                     "Check that this is a text file of the named format."

@@ -1,0 +1,72 @@
+"""Edge lists: names and declared nodes, and which lines an error names."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphscore.errors import GraphDataError
+from graphscore.graphs import Repairs
+from graphscore.graphs.formats.edge_list import decode_edge_list
+from graphscore.graphs.limits import Limits, Reading
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "edges"),
+    [
+        ("5 -3\n-3 0\n", 3, [(0, 1), (0, 2)]),
+        ("10 9\n9 0\n", 3, [(0, 1), (1, 2)]),
+        ("b 2\n2 10\n", 3, [(0, 1), (1, 2)]),
+        ("1 x\nx 0\n", 3, [(0, 1), (1, 2)]),
+        ("0 1 1e0\n0 2 {}\n", 3, [(0, 1), (0, 2)]),
+        ("0 1\n2\n1 0\n", 3, [(0, 1)]),
+        ("# nodes: 3\n2 0\n", 3, [(0, 2)]),
+        ("2 0\n#nodes:4 \n", 4, [(0, 2)]),
+        (" # nodes: 1 and more\n1 2\n", 2, [(0, 1)]),
+    ],
+)
+def test_the_nodes_of_an_edge_list(text, size, edges):
+    """Integers are in numeric order, other names in order of appearance, declared ones in place."""
+    (candidate,) = decode_edge_list(text.encode(), "g", Reading())
+    assert list(candidate.graph) == list(range(size))
+    assert sorted(tuple(sorted(edge)) for edge in candidate.graph.edges) == edges
+    assert candidate.clean
+
+
+@pytest.mark.parametrize("name", ["3", "4", "-1", "-0", "01", "+1", "1.0", "a", "9" * 19])
+def test_a_node_that_is_not_declared(name):
+    """Declared nodes are the numbers below n, written as numbers usually are."""
+    with pytest.raises(GraphDataError, match=r"g line 3: node .*, but .# nodes: 3. declares") as e:
+        decode_edge_list(f"# nodes: 3\n0 1\n2 {name}\n".encode(), "g", Reading())
+    assert f"node {name}, but" in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0 1\n0 2\n3 1\n0 1\n", "g line 4: parallel edge, '0' - '1' was listed in line 1 already"),
+        ("9 8\n0 1\n0 1\n0 1\n", "g line 3: parallel edge, '0' - '1' was listed in line 2 already"),
+        ("# nodes: 2\n0 1\n0 1\n", "g line 3: parallel edge, 0 - 1 was listed in line 2 already"),
+        ("0 1\n1 2 1 1\n", "g line 2: 4 columns. A line holds one node, or two nodes"),
+        ("0 1 {} 1\n", "g line 1: 4 columns"),
+        ("0 1 2\n", "g line 1: non-binary weight 2, but only weight 1"),
+        ("0 1 0\n", "g line 1: non-binary weight 0, but only weight 1"),
+        ("0 1 NaN\n", "g line 1: NaN weight, but only weight 1"),
+        ("0 1 one\n", "g line 1: 'one' where a weight is expected"),
+        ("# nodes: 0\n", "g: no nodes"),
+        (f"# nodes: 5\n# nodes: {10**9}\n", "g line 2: 1000000000 nodes, but at most"),
+    ],
+)
+def test_what_is_refused(text, message):
+    """The error names the line, or both lines."""
+    with pytest.raises(GraphDataError) as caught:
+        decode_edge_list(text.encode(), "g", Reading())
+    assert str(caught.value).startswith(message)
+
+
+def test_loops_of_an_edge_list_are_dropped_on_request():
+    """They may be listed several times, and the graph says what was done."""
+    reading = Reading(Limits(max_total_edges=2), Repairs(drop_self_loops=True))
+    (candidate,) = decode_edge_list(b"1 1\n1 1\n1 2\n2 3\n", "g", reading)
+    assert list(candidate.graph.edges) == [(0, 1), (1, 2)]
+    assert candidate.changes == ("self-loops dropped",)
+    assert reading.edges_left == 0

@@ -1,0 +1,152 @@
+"""GML: what is read, what is left out, and what is refused, at which line."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from graphscore.errors import GraphDataError
+from graphscore.graphs.formats.gml import decode_gml
+from graphscore.graphs.limits import Reading
+
+NODE = "node [ id 0 ]"
+EDGE = "node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 {} ]"
+
+
+def decoded(text):
+    (candidate,) = decode_gml(text.encode(), "g", Reading())
+    return candidate.graph
+
+
+def attributes(text):
+    """Return the attributes of the only node of a graph."""
+    graph = decoded(f"graph [ node [ id 0 {text} ] ]")
+    assert list(graph) == [0]
+    return graph.nodes[0]
+
+
+REFUSED = [
+    (f"graph [ {NODE} ] ?", "unexpected b'?'"),
+    (f"graph [ {NODE} ] ]", "unexpected ']'"),
+    (f"] graph [ {NODE} ]", "unexpected ']'"),
+    (f"[ graph [ {NODE} ] ]", "unexpected '['"),
+    (f"graph [ 5 {NODE} ]", "unexpected '5'"),
+    (f"graph [ {NODE} name ]", "unexpected ']'"),
+    (f"graph [ {NODE} ] name", "the file ends within a list"),
+    (f"graph [ {NODE}", "the file ends within a list"),
+    ("name 1", "0 graphs, but one graph per file is expected"),
+    (f"graph [ {NODE} ] graph [ node [ id 1 ] ]", "2 graphs, but one graph per file is expected"),
+    ("graph [ node [ label 0 ] ]", "a node without 'id'"),
+    (f"graph [ {NODE} edge [ target 0 ] ]", "a edge without 'source'"),
+    (f"graph [ {NODE} edge [ source 0 ] ]", "a edge without 'target'"),
+    ("graph [ node [ id 0 id 0 ] ]", "two 'id' in one node"),
+    (f"graph [ {EDGE.format('source 0')} ]", "two 'source' in one edge"),
+    (f"graph [ {EDGE.format('target 1')} ]", "two 'target' in one edge"),
+    ("graph [ node [ id 0 colour red ] ]", "unexpected 'red' after colour"),
+]
+
+
+@pytest.mark.parametrize(("text", "reason"), REFUSED)
+def test_what_is_no_graph_is_refused(text, reason):
+    """The error says what was found, before a graph is built."""
+    with pytest.raises(GraphDataError) as caught:
+        decode_gml(text.encode(), "g", Reading())
+    assert str(caught.value).startswith(f"g line 1: not valid GML ({reason}")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"\ngraph [\nnode [ id 0\n? ] ]", "g line 4: not valid GML (unexpected b'? ] ]')"),
+        (b"? graph [ ]", "g line 1: not valid GML (unexpected b'? graph [ ]')"),
+        (b"\ngraph [\nnode [ id 0 ]\n", "g line 4: not valid GML (the file ends within a list"),
+        (b'\ngraph [ node [ id 0 name "\na\n\xff" ] ]', "g line 4: byte 0xff is not UTF-8 text"),
+        (b'graph [ node [ id 0 name "\xe9" ] ]', "g line 1: byte 0xe9 is not UTF-8 text"),
+    ],
+)
+def test_the_line_of_an_error(data, message):
+    """Lines are counted from 1, also within a text of several lines."""
+    with pytest.raises(GraphDataError) as caught:
+        decode_gml(data, "g", Reading())
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"directed 1 graph [ {NODE} ]",
+        "graph [ directed 0 multigraph 1 node [ id 0 ] ]",
+        f"graph [ name [ id 5 directed 1 ] {NODE} ]",
+        f"graph [ {NODE} ] other [ id 7 node [ id 5 ] edge [ ] ]",
+        "graph [ node [ graphics [ id 5 node [ id 6 ] ] id 0 ] ]",
+        f"\ufeff# graph [ a comment\ngraph [ {NODE} # ] ]\n]",
+        f"a [ graph [ node [ id 5 ] ] ] graph [ {NODE} ]",
+    ],
+)
+def test_lists_and_keys_elsewhere_are_left_out(text):
+    """Only `directed`, `node` and `edge` of the graph count."""
+    graph = decoded(text)
+    assert dict(graph.nodes(data=True)) == {0: {}}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("size -7", {"size": -7}),
+        ("size +7", {"size": 7}),
+        ("size .5", {"size": 0.5}),
+        ("size 5.", {"size": 5.0}),
+        ("size -1.5E3", {"size": -1500.0}),
+        ("size INF", {"size": math.inf}),
+        ("size -INF", {"size": -math.inf}),
+        ('size ""', {"size": ""}),
+        ('size "7"', {"size": "7"}),
+        ('size "&#228;&amp;"', {"size": "ä&"}),
+        ("size 1 size 2", {"size": 2}),
+        ('label "a" label "b"', {"label": "b"}),
+        ("label red", {"label": "red"}),
+        ('label "0"', {}),
+        ('label "00"', {"label": "00"}),
+        ("label 0", {"label": 0}),
+        ("directed 1", {"directed": 1}),
+        ("graphics [ w 5 x NAN ] size 3", {"size": 3}),
+        ("source 4 target 5 weight 6", {"source": 4, "target": 5, "weight": 6}),
+    ],
+)
+def test_attributes_of_nodes(text, expected):
+    """Numbers, texts and names are kept with their types, lists are not."""
+    found = attributes(text)
+    assert found == expected
+    assert [type(v) for v in found.values()] == [type(v) for v in expected.values()]
+
+
+def test_a_value_that_is_no_number_is_nan():
+    """GML writes it without quotes."""
+    assert math.isnan(attributes("size NAN")["size"])
+
+
+def test_nothing_is_carried_to_the_next_element():
+    """Neither attributes nor the weight."""
+    graph = decoded(
+        "graph [ node [ id 0 weight 2 size 7 ] node [ id 1 ] node [ id 2 colour 5 ] "
+        "edge [ source 0 target 1 weight 1 ] edge [ source 1 target 2 size 3 ] ]"
+    )
+    assert dict(graph.nodes(data=True)) == {0: {"weight": 2, "size": 7}, 1: {}, 2: {"colour": 5}}
+    assert list(graph.edges(data=True)) == [(0, 1, {}), (1, 2, {})]
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ('"a"', '"b"'), ("-1", "7"), ("1.5", "2")])
+def test_names_may_be_words_texts_and_numbers(names):
+    """Nodes are numbered in order of appearance, edges may come first."""
+    tail, head = names
+    edge = f"edge [ source {tail} target {head} ]"
+    graph = decoded(f"graph [ {edge} node [ id {head} ] node [ id {tail} ] ]")
+    assert list(graph.edges) == [(0, 1)]
+
+
+def test_a_key_may_be_longer_than_a_value():
+    """Two long keys that differ at their end are two attributes."""
+    key = "a" * 2**20
+    found = attributes(f"{key}b 1 {key}c 2")
+    assert found == {f"{key}b": 1, f"{key}c": 2}
