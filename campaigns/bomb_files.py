@@ -14,6 +14,7 @@ def bombs() -> list[Bomb]:
         *bomb_texts.gzipped(),
         *bomb_texts.edge_lists(),
         *bomb_markup.graphml(),
+        *bomb_markup.graphml_texts(),
         *bomb_markup.gml(),
         *bomb_archives.npz(),
         *bomb_texts.tu(),

@@ -4,53 +4,109 @@ from __future__ import annotations
 
 from campaigns.bomb_parts import MB, Bomb, files, numbers
 
+_KEY = b'<key id="k" for="node" attr.name="%s" attr.type="%s"/>'
+_NODE = b'<node id="0"><data key="k">%s</data></node>'
+_WIDE = "\U0001f600".encode()
+"""A text that holds it takes four bytes per character."""
+
+
+def _xml(inner: bytes, before: bytes = b"") -> bytes:
+    return b"<graphml>" + before + b"<graph>" + inner + b"</graph></graphml>"
+
+
+def graphml_texts() -> list[Bomb]:
+    """Return GraphML files whose texts, names, comments or defaults want memory or time."""
+
+    def brackets() -> bytes:
+        return (b"<" * 8000 + _WIDE) * (60 * MB // 8004)
+
+    return files(
+        "graphml",
+        "g.graphml",
+        {
+            "< and wide characters in CDATA": lambda: (
+                _xml(_NODE % (b"<![CDATA[" + brackets() + b"]]>"), _KEY % (b"a", b"string")) + b"<"
+            ),
+            "comment of 60 MB of <": lambda: _xml(
+                b"<!--" + brackets() + b"-->" + b'<node id="0"/>'
+            ),
+            "60 wide texts of one node": lambda: (
+                b"<graphml>"
+                + numbers('<key id="{0}" attr.name="{0}"/>', 60)
+                + b'<graph><node id="0">'
+                + b"".join(
+                    b'<data key="%d">%s</data>' % (k, b"x" * (MB - 9) + _WIDE) for k in range(60)
+                )
+            ),
+            "name of 62 MB, UTF-16": lambda: (
+                f'<graphml><graph><node id="{chr(0x3C3C) * (31 * MB)}"/></graph></graphml>'
+            ).encode("utf-16"),
+            "default of 1 MB, 100,000 nodes": lambda: _xml(
+                numbers('<node id="{}"/>', 10**5),
+                b'<key id="k" attr.name="a"><default>' + b"x" * MB + b"</default></key>",
+            ),
+            "60 wide defaults": lambda: (
+                b"<graphml>"
+                + b"".join(
+                    b'<key id="%d" attr.name="%d"><default>%s</default></key>'
+                    % (k, k, b"x" * (MB - 9) + _WIDE)
+                    for k in range(60)
+                )
+            ),
+            "9,000 defaults, a million nodes": lambda: _xml(
+                numbers('<node id="{}"/>', 10**6),
+                numbers('<key id="{0}" attr.name="{0}"><default>1</default></key>', 9000),
+            ),
+            "9,000 defaults, a million edges": lambda: _xml(
+                b'<node id="0"/>' + b'<edge source="0" target="0"/>' * 10**6,
+                numbers('<key id="{0}" attr.name="{0}"><default>1</default></key>', 9000),
+            ),
+        },
+    )
+
 
 def graphml() -> list[Bomb]:
-    """Return GraphML files."""
-
-    def xml(inner: bytes, before: bytes = b"") -> bytes:
-        return b"<graphml>" + before + b"<graph>" + inner + b"</graph></graphml>"
-
-    key = b'<key id="k" for="node" attr.name="%s" attr.type="%s"/>'
-    node = b'<node id="0"><data key="k">%s</data></node>'
+    """Return other GraphML files."""
     laughs = b"".join(b'<!ENTITY a%d "%s">' % (k, b"&a%d;" % (k - 1) * 10) for k in range(1, 12))
     return files(
         "graphml",
         "g.graphml",
         {
-            "attribute of 40 MB": lambda: xml(b'<node id="0" a="' + b"x" * (40 * MB) + b'"/>'),
-            "name of 40 MB": lambda: xml(b'<node id="' + b"x" * (40 * MB) + b'"/>'),
-            "text of 40 MB": lambda: xml(node % (b"x" * (40 * MB)), key % (b"a", b"string")),
-            "comment of 60 MB": lambda: xml(
+            "attribute of 40 MB": lambda: _xml(b'<node id="0" a="' + b"x" * (40 * MB) + b'"/>'),
+            "name of 40 MB": lambda: _xml(b'<node id="' + b"x" * (40 * MB) + b'"/>'),
+            "text of 40 MB": lambda: _xml(_NODE % (b"x" * (40 * MB)), _KEY % (b"a", b"string")),
+            "comment of 60 MB": lambda: _xml(
                 b"<!--" + b"x" * (60 * MB) + b"-->" + b'<node id="0"/>'
             ),
-            "comments between letters": lambda: xml(
-                node % (b"a<!---->" * (7 * MB)), key % (b"a", b"string")
+            "comments between letters": lambda: _xml(
+                _NODE % (b"a<!---->" * (7 * MB)), _KEY % (b"a", b"string")
             ),
             "20 million levels": lambda: b"<a>" * (20 * MB),
             "100,000 levels, closed": lambda: b"<a>" * 10**5 + b"</a>" * 10**5,
-            "130,000 attributes": lambda: xml(
+            "130,000 attributes": lambda: _xml(
                 b'<node id="0" ' + numbers('a{}="" ', 10**5)[: MB - 99] + b"/>"
             ),
-            "five million attribute names": lambda: xml(numbers('<b a{}=""/>', 4 * 10**6)),
-            "four million element names": lambda: xml(numbers("<a{}/>", 5 * 10**6)),
-            "two million keys": lambda: xml(
+            "five million attribute names": lambda: _xml(numbers('<b a{}=""/>', 4 * 10**6)),
+            "four million element names": lambda: _xml(numbers("<a{}/>", 5 * 10**6)),
+            "two million keys": lambda: _xml(
                 b"", numbers('<key id="{}" attr.name="n"/>', 15 * 10**5)
             ),
-            "ten million empty elements": lambda: xml(b"<b/>" * (15 * MB)),
-            "three million nodes": lambda: xml(numbers('<node id="{}"/>', 25 * 10**5)),
-            "nodes named by edges only": lambda: xml(
+            "ten million empty elements": lambda: _xml(b"<b/>" * (15 * MB)),
+            "three million nodes": lambda: _xml(numbers('<node id="{}"/>', 25 * 10**5)),
+            "nodes named by edges only": lambda: _xml(
                 numbers('<edge source="{0}" target="a{0}"/>', 10**6)
             ),
-            "two million attributes": lambda: xml(
+            "two million attributes": lambda: _xml(
                 b'<node id="0">' + b'<data key="k">1</data>' * (25 * 10**5) + b"</node>",
-                key % (b"a", b"int"),
+                _KEY % (b"a", b"int"),
             ),
-            "number of a million digits": lambda: xml(node % (b"9" * 10**6), key % (b"a", b"int")),
-            "NaN": lambda: xml(node % b"nan", key % (b"x", b"double")),
-            "infinite weight": lambda: xml(
-                node % b"1" + b'<edge source="0" target="0"><data key="k">inf</data></edge>',
-                key % (b"weight", b"double"),
+            "number of a million digits": lambda: _xml(
+                _NODE % (b"9" * 10**6), _KEY % (b"a", b"int")
+            ),
+            "NaN": lambda: _xml(_NODE % b"nan", _KEY % (b"x", b"double")),
+            "infinite weight": lambda: _xml(
+                _NODE % b"1" + b'<edge source="0" target="0"><data key="k">inf</data></edge>',
+                _KEY % (b"weight", b"double"),
             ),
             "billion laughs": lambda: b'<!DOCTYPE a [<!ENTITY a0 "a">' + laughs + b"]><a>&a11;</a>",
             "billion laughs, UTF-16": lambda: ('<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>').encode(
@@ -59,17 +115,17 @@ def graphml() -> list[Bomb]:
             "external entity": lambda: (
                 b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///dev/zero">]><a>&b;</a>'
             ),
-            "a million name spaces": lambda: xml(numbers('<b xmlns:a{}="u"/>', 10**6)),
-            "60 MB of processing instructions": lambda: xml(b"<?a b?>" * (8 * MB)),
-            "CDATA of 60 MB": lambda: xml(
-                node % (b"<![CDATA[" + b"x" * (60 * MB) + b"]]>"), key % (b"a", b"string")
+            "a million name spaces": lambda: _xml(numbers('<b xmlns:a{}="u"/>', 10**6)),
+            "60 MB of processing instructions": lambda: _xml(b"<?a b?>" * (8 * MB)),
+            "CDATA of 60 MB": lambda: _xml(
+                _NODE % (b"<![CDATA[" + b"x" * (60 * MB) + b"]]>"), _KEY % (b"a", b"string")
             ),
-            "graphs within graphs": lambda: xml(b"<graph>" * 10**6),
+            "graphs within graphs": lambda: _xml(b"<graph>" * 10**6),
             "a million graphs": lambda: b"<graphml>" + b"<graph/>" * 10**6 + b"</graphml>",
             "unknown encoding": lambda: b'<?xml version="1.0" encoding="zip"?><a/>',
             "open tag of 60 MB": lambda: b"<graphml " + b" " * (60 * MB),
             "five million <": lambda: b"<" * (60 * MB),
-            "five million character references": lambda: xml(b"&#65;" * (10 * MB)),
+            "five million character references": lambda: _xml(b"&#65;" * (10 * MB)),
         },
     )
 
@@ -106,6 +162,9 @@ def gml() -> list[Bomb]:
             "60 MB of spaces": lambda: graph(b"\n" * (60 * MB)),
             "60 MB of comments": lambda: graph(b"#\n" * (30 * MB)),
             "text of 2 MB": lambda: graph(b'node [ id 0 a "' + b"&#65;" * 400_000 + b'" ]'),
+            "60 texts of 1 MB of &": lambda: graph(
+                b"".join(b'node [ id %d a "%s" ] ' % (k, b"&a" * (MB // 2)) for k in range(60))
+            ),
             "NaN": lambda: graph(b"node [ id 0 x NAN ]"),
             "infinite weight": lambda: graph(
                 b"node [ id 0 ] edge [ source 0 target 0 weight INF ]"

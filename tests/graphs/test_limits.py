@@ -123,10 +123,12 @@ OPTIONS = {
 @pytest.mark.parametrize("name", OPTIONS)
 def test_limits_are_positive(tmp_path, name):
     write_graphs(tmp_path / "g.g6", GRAPHS)
-    for value in (0, -1, float("nan")):
-        with pytest.raises(SettingsError, match=rf"^{OPTIONS[name]} .* more than 0 \({name}="):
+    for value in (0, -1, float("nan"), True, "9", *([] if name == "max_nodes" else [None])):
+        with pytest.raises(SettingsError, match=rf"^{OPTIONS[name]} .* more than 0 \({name}=") as e:
             read_graphs(tmp_path / "g.g6", **{name: value})
+        assert repr(value) in str(e.value)
     assert getattr(Limits(**{name: 0.5}), name) == 0.5
+    assert getattr(Limits(**{name: np.int64(3)}), name) == 3
 
 
 @pytest.mark.parametrize(
@@ -249,8 +251,8 @@ def test_memory_that_is_not_there_is_an_error_of_the_file(tmp_path, monkeypatch)
 
 
 def test_text_of_markup_is_bounded(tmp_path):
-    (tmp_path / "g.graphml").write_bytes(b'<graphml a="' + b"x" * 2**21 + b'"/>')
-    refused(tmp_path / "g.graphml", "more than 1048576 characters")
+    (tmp_path / "g.graphml").write_bytes(b'<graphml a="' + b"x" * 2**22 + b'"/>')
+    refused(tmp_path / "g.graphml", "a tag or a comment of more than 2097152 bytes")
     (tmp_path / "g.graphml").write_bytes(b"<a>" * 200)
     refused(tmp_path / "g.graphml", "within each other")
     (tmp_path / "g.gml").write_bytes(b"graph [ " + b"a [ " * 200)

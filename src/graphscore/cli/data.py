@@ -32,7 +32,7 @@ class ReadingOptions:
 
     format: FormatName = None
     max_nodes: WholeNumber | None = None
-    """Refuse graphs with more nodes than this."""
+    """Refuse graphs with more nodes than this. [default: 200 in train and bench, else 100000]"""
     max_total_nodes: WholeNumber = MAX_TOTAL_NODES
     """Refuse files whose graphs have more nodes than this together."""
     max_total_edges: WholeNumber = MAX_TOTAL_EDGES
@@ -67,13 +67,11 @@ def load(
         max_nodes: of a graph, where the options do not say it.
     """
     from graphscore.datasets import list_datasets, load_dataset
-    from graphscore.errors import DatasetError, SettingsError, did_you_mean
+    from graphscore.errors import DatasetError, did_you_mean
     from graphscore.graphs import Repairs, prepare_graphs, read_graphs
 
     if options.max_nodes is not None:
         max_nodes = options.max_nodes
-        if max_nodes < 1:
-            raise SettingsError(f"--max-nodes {max_nodes}: give at least 1.")
     repairs = Repairs(
         drop_self_loops=options.drop_self_loops,
         undirected=options.undirected,

@@ -66,7 +66,7 @@ def read_graphs(
         GraphDataError: the path is missing, unreadable, no regular file, damaged, of unknown
             format, over a limit or holds a graph that is refused; the message names the file and
             line. There is no partial result.
-        SettingsError: a limit that is not positive.
+        SettingsError: a limit that is not a positive number.
 
     Example:
         >>> import tempfile, networkx as nx

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from numbers import Real
 from typing import TypeVar
 
 from graphscore.errors import GraphDataError, SettingsError
@@ -54,8 +55,11 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if not value > 0:
-                raise SettingsError(f"{_option(name)} {value}: give more than 0 ({name}=...).")
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            if not (number and value > 0):
+                raise SettingsError(
+                    f"{_option(name)} {value!r}: give a number of more than 0 ({name}=...)."
+                )
 
 
 def check_size(where: str, num_nodes: int, max_nodes: int | None) -> None:

@@ -306,7 +306,8 @@ def _prepared(candidate: Candidate, repairs: Repairs) -> tuple[nx.Graph[Any], li
             changes.append(LOOPS)
     if repairs.largest_component and not nx.is_connected(graph):
         largest = max(nx.connected_components(graph), key=len)
-        graph = _renumbered(graph.subgraph(largest))
+        graph.remove_nodes_from([node for node in graph if node not in largest])
+        graph = _renumbered(graph)
         changes.append("reduced to largest component")
     for node, attributes in graph.nodes(data=True):
         if FEATURE in attributes:

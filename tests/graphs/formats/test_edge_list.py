@@ -53,7 +53,8 @@ def test_a_node_that_is_not_declared(name):
         ("0 1 NaN\n", "g line 1: NaN weight, but only weight 1"),
         ("0 1 one\n", "g line 1: 'one' where a weight is expected"),
         ("# nodes: 0\n", "g: no nodes"),
-        (f"# nodes: 5\n# nodes: {10**9}\n", "g line 2: 1000000000 nodes, but at most"),
+        (f"0 1\n# nodes: {10**9}\n", "g line 2: 1000000000 nodes, but at most"),
+        ("# nodes: 0\n0 1\n# nodes: 5\n", "g line 3: a second '# nodes:' comment; the first decla"),
     ],
 )
 def test_what_is_refused(text, message):

@@ -8,6 +8,7 @@ import pytest
 
 from graphscore.errors import GraphDataError
 from graphscore.graphs import Repairs
+from graphscore.graphs.formats import graphml
 from graphscore.graphs.formats.graphml import decode_graphml, encode_graphml
 from graphscore.graphs.limits import Limits, Reading
 
@@ -199,15 +200,67 @@ def test_a_text_has_1048576_characters_at_most_also_around_comments():
     assert "a text of more than 1048576 characters" in refused(document(text, before=key))
 
 
-def test_a_tag_has_less_than_1048576_characters():
-    longest = '<node id="a" b="">'
-    longest = longest.replace('""', f'"{"x" * (LONGEST - len(longest))}"')
-    assert len(longest) == LONGEST
-    assert attributes(document(longest + "</node>")) == [{}]
-    longer = longest.replace("xx", "xxx", 1)
-    assert "a tag or a text of more than 1048576 characters" in refused(
-        document(longer + "</node>")
+@pytest.mark.parametrize("long", ['<node id="a" b="{}"/>', "<!-- {} -->" + NODE, "<?a {}?>" + NODE])
+def test_a_tag_or_comment_has_about_two_megabytes_at_most(long):
+    """They are given to the parser in pieces, which holds them until they end."""
+    assert attributes(document(long.format("x" * LONGEST))) == [{}]
+    assert "a tag or a comment of more than 2097152 bytes" in refused(
+        document(long.format("x" * 3 * LONGEST))
     )
+
+
+def test_markup_is_cut_anywhere():
+    """A file is parsed piece by piece, here of one byte more each time."""
+    inside = '<node id="\N{GREEK SMALL LETTER ALPHA}"><data key="k">é\n</data></node>'
+    for spaces in range(0, len(inside.encode()), 7):
+        text = document(" " * (graphml._PIECE - 80 - spaces) + inside, before=KEY.format("string"))
+        assert attributes(text) == [{"size": "é\n"}]
+
+
+DEFAULT = '<key id="{0}" attr.name="{0}" attr.type="{1}" {2}><default>{3}</default></key>'
+
+
+def test_defaults_hold_for_what_has_no_value_of_its_own():
+    keys = (
+        DEFAULT.format("size", "int", 'for="node"', 3)
+        + DEFAULT.format("name", "string", "", "x")
+        + DEFAULT.format("none", "string", 'for="all"', "")
+        + DEFAULT.format("length", "int", 'for="edge"', 4)
+    )
+    inside = '<node id="a"><data key="size">5</data></node><node id="b"/>'
+    found = attributes(document(inside, before=keys))
+    assert found == [{"size": 5, "name": "x"}, {"size": 3, "name": "x"}]
+
+
+@pytest.mark.parametrize("key", ['for="edge"', 'for="all"', ""])
+def test_the_default_weight_is_checked(key):
+    ends = '<node id="a"/><node id="b"/>' + EDGE.format("")
+    assert len(attributes(document(ends, before=DEFAULT.format("weight", "double", key, 1.0)))) == 2
+    keys = DEFAULT.format("weight", "double", key, 0.5)
+    assert "non-binary weight 0.5" in refused(document(ends, before=keys))
+    own = '<node id="a"/><node id="b"/><edge source="a" target="b">'
+    own += '<data key="weight">1</data></edge>'
+    assert len(attributes(document(own, before=keys))) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (document(NODE, before=DEFAULT.format("a", "int", "", "x")), "not valid GraphML"),
+        (document(NODE, after=DEFAULT.format("a", "int", "", 1)), "a <default> after the <graph>"),
+        (document("", before=DEFAULT.format("x", "double", "", "nan")), "no nodes"),
+    ],
+)
+def test_defaults_that_are_refused(text, words):
+    assert words in refused(text)
+
+
+def test_defaults_count_for_every_node_that_has_them():
+    keys = DEFAULT.format("a", "int", "", 1) + DEFAULT.format("b", "int", 'for="node"', 1)
+    data = document(NODE + '<node id="b"/>', before=keys).encode()
+    decode_graphml(data, "g", Reading(Limits(max_bytes=64)))
+    with pytest.raises(GraphDataError, match="g: more than 63 bytes"):
+        decode_graphml(data, "g", Reading(Limits(max_bytes=63)))
 
 
 def test_a_graph_is_known_to_be_simple_when_it_is_read():
@@ -232,6 +285,21 @@ def test_characters_that_xml_has_not_are_not_written(data):
     graph.nodes[1].update(data)
     with pytest.raises(GraphDataError, match=r"node 1: attribute '.*' holds a character that Gra"):
         encode_graphml(graph)
+
+
+def test_what_could_not_be_read_again_is_not_written():
+    """Names of attributes have 200 characters, texts 1048576."""
+    graph = nx.path_graph(2)
+    graph.nodes[1]["n" * 200] = "t" * LONGEST
+    (candidate,) = decoded(encode_graphml(graph).decode())
+    assert candidate.graph.nodes[1] == graph.nodes[1]
+    for name, value in (("n" * 201, 1), ("note", "t" * (LONGEST + 1))):
+        graph = nx.path_graph(2)
+        graph.nodes[1][name] = value
+        with pytest.raises(
+            GraphDataError, match=r"node 1: the name or text of attribute '[note]+'"
+        ):
+            encode_graphml(graph)
 
 
 def test_numbers_that_graphml_has_not_are_not_written():

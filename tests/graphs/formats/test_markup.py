@@ -83,15 +83,16 @@ def test_nodes_over_any_limit_are_refused_at_once():
 
 @pytest.mark.parametrize("keep", [False, True])
 def test_attributes_are_counted_the_first_time_and_kept_the_second(keep):
-    graph = named(keep, max_bytes=16)
-    graph.count_attribute()
+    graph = named(keep, max_bytes=48)
+    graph.count_attributes(1)
+    graph.count_attributes(2)
     graph.add_node("a", {"size": 1})
     assert graph.attributes == ({0: {"size": 1}} if keep else None)
     if keep:
-        graph.count_attribute()
+        graph.count_attributes(1)
     else:
-        with pytest.raises(GraphDataError, match=r"g\.gml: more than 16 bytes"):
-            graph.count_attribute()
+        with pytest.raises(GraphDataError, match=r"g\.gml: more than 48 bytes"):
+            graph.count_attributes(1)
 
 
 def test_a_feature_is_checked_where_it_is_declared():

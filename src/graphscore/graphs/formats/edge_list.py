@@ -33,13 +33,13 @@ _LINE_ADVICE = "A line holds one node, or two nodes and optionally the weight 1.
 def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate]:
     """Read one graph from lines `u v`, `u,v`, `u v 1` (an edge) or `u` (a node); `#` comments.
 
-    A comment `# nodes: 7` declares the nodes 0..6. Without it the nodes are those named, in
+    One comment `# nodes: 7` declares the nodes 0..6. Without it the nodes are those named, in
     numeric order if all are integers and in order of appearance otherwise. Each edge may be listed
     once, or all edges in both directions; if only some are, the graph counts as directed.
 
     Raises:
-        GraphDataError: a malformed line, a weight other than 1, a repeated edge, a node outside
-            the declared range, or more than the limits allow.
+        GraphDataError: a malformed line, a second `# nodes:` comment, a weight other than 1, a
+            repeated edge, a node outside the declared range, or more than the limits allow.
 
     Example:
         >>> from graphscore.graphs.limits import Reading
@@ -55,6 +55,11 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
         if line.lstrip().startswith("#"):
             header = _NODES_HEADER.fullmatch(line.strip())
             if header:
+                if declared is not None:
+                    raise GraphDataError(
+                        f"{source} line {number}: a second '# nodes:' comment; the first declares "
+                        f"{declared} nodes. Keep one of them."
+                    )
                 declared = int(header[1])
                 reading.check_nodes(f"{source} line {number}", declared)
             continue

@@ -159,7 +159,7 @@ class _Lists:
             if key in ("id", "source", "target") and key in self._values:
                 raise ValueError(f"two {key!r} in one {self._open[1]}")
             if self._open[1] == "node":
-                self._graph.count_attribute()
+                self._graph.count_attributes(1)
             if key in _NEEDED or self._graph.attributes is not None:
                 self._values[key] = value
 

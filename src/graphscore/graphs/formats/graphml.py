@@ -12,15 +12,17 @@ import networkx as nx
 
 from graphscore.errors import GraphDataError
 from graphscore.graphs.formats.markup import NamedGraph, reason, with_scalars
-from graphscore.graphs.formats.text import MAX_LINE, check_name
+from graphscore.graphs.formats.text import MAX_LINE, MAX_NAME, check_name
 from graphscore.graphs.limits import Bytes, Reading
-from graphscore.graphs.validation import Candidate
+from graphscore.graphs.validation import FEATURE, Candidate
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_LONG = re.compile(rb"<[^<]{%d}" % MAX_LINE)  # "<" is allowed in no tag and no text
+_PIECE = 2**18  # bytes that are given to expat at once
+_MAX_TAG = 2 * MAX_LINE  # expat may look at a tag again only when it has twice the bytes
 _MAX_DEPTH = 100
 _MAX_NAMES = 10_000  # different names of elements and attributes, and keys
 _MAX_DIGITS = 4300
+_NEEDED = {FEATURE, "weight"}  # they are checked before anything is kept
 
 
 def _number(text: str) -> int:
@@ -53,10 +55,6 @@ def decode_graphml(data: Bytes, source: str, reading: Reading) -> Iterator[Candi
             entities that expand without limit), not exactly one graph, undeclared nodes, a graph
             that is refused, or more than the limits allow.
     """
-    if _LONG.search(data):
-        raise GraphDataError(
-            f"{source}: a tag or a text of more than {MAX_LINE} characters. Leave it out."
-        )
     _parsed(data, source, reading, keep=False).count()
     return (_parsed(data, source, reading, keep=True).candidate() for _ in range(1))
 
@@ -65,7 +63,7 @@ def encode_graphml(graph: nx.Graph[Any]) -> bytes:
     """Return a graph with its number and text node attributes as GraphML.
 
     Raises:
-        GraphDataError: an attribute that XML cannot hold.
+        GraphDataError: an attribute that XML cannot hold or `decode_graphml` would refuse.
 
     Example:
         >>> from graphscore.graphs.limits import Reading
@@ -77,17 +75,29 @@ def encode_graphml(graph: nx.Graph[Any]) -> bytes:
     plain = with_scalars(graph)
     for node, attributes in plain.nodes(data=True):
         for name, value in attributes.items():
-            if _NOT_XML.search(name) or (isinstance(value, str) and _NOT_XML.search(value)):
-                raise GraphDataError(
-                    f"node {node}: attribute {name!r} holds a character that GraphML cannot. "
-                    "Remove it or write another format."
-                )
+            _check_text(node, name, name, MAX_NAME)
+            if isinstance(value, str):
+                _check_text(node, name, value, MAX_LINE)
     buffer = io.BytesIO()
     try:
         nx.write_graphml_xml(plain, buffer)
     except Exception as error:
         raise GraphDataError(f"cannot write GraphML: {reason(error)}.") from error
     return buffer.getvalue()
+
+
+def _check_text(node: object, name: str, text: str, longest: int) -> None:
+    """Refuse a name or text that could not be read again."""
+    if len(text) > longest:
+        raise GraphDataError(
+            f"node {node}: the name or text of attribute {name[:40]!r} has {len(text)} characters, "
+            f"but at most {longest} are expected. Shorten it or write another format."
+        )
+    if _NOT_XML.search(text):
+        raise GraphDataError(
+            f"node {node}: attribute {name!r} holds a character that GraphML cannot. "
+            "Remove it or write another format."
+        )
 
 
 def _parsed(data: Bytes, source: str, reading: Reading, *, keep: bool) -> NamedGraph:
@@ -112,7 +122,7 @@ def _parsed(data: Bytes, source: str, reading: Reading, *, keep: bool) -> NamedG
     parser.CharacterDataHandler = elements.text
     parser.StartDoctypeDeclHandler = refuse  # entities can be declared nowhere else
     try:
-        parser.Parse(data, True)  # at once: expat reads a long tag again with every piece of it
+        _feed(parser, data, source, reading)
     except expat.ExpatError as error:
         raise GraphDataError(
             f"{source} line {parser.CurrentLineNumber}: not well-formed XML ({reason(error)}). "
@@ -126,6 +136,19 @@ def _parsed(data: Bytes, source: str, reading: Reading, *, keep: bool) -> NamedG
     if elements.graphs != 1:
         raise _number_of_graphs(source, elements.graphs)
     return graph
+
+
+def _feed(parser: expat.XMLParserType, data: Bytes, source: str, reading: Reading) -> None:
+    """Parse piece by piece; what expat has to hold until its end comes is bounded."""
+    done = 0
+    for start in range(0, len(data), _PIECE):
+        reading.tick(source)
+        piece = data[start : start + _PIECE]
+        parser.Parse(piece, False)
+        done = max(done, parser.CurrentByteIndex)  # where an unfinished tag or comment begins
+        if start + len(piece) - done > _MAX_TAG:
+            raise ValueError(f"a tag or a comment of more than {_MAX_TAG} bytes")
+    parser.Parse(b"", True)
 
 
 def _number_of_graphs(source: str, number: int) -> GraphDataError:
@@ -143,8 +166,9 @@ class _Elements:
         self._graph = graph
         self._open: list[str] = []
         self._keys: dict[str, tuple[str, Callable[[str], Any]]] = {}
-        self._tag: dict[str, str] = {}  # of the open node or edge
+        self._tag: dict[str, str] = {}  # of the open key, node or edge
         self._values: dict[str, Any] = {}
+        self._defaults: dict[str, dict[str, Any]] = {"node": {}, "edge": {}}
         self._key: str | None = None
         self._text: io.StringIO  # set with the key
 
@@ -163,17 +187,24 @@ class _Elements:
                 raise ValueError("<graph> is not directly within the outermost element")
             self._graph.is_directed = attributes.get("edgedefault") == "directed"
         elif name == "key" and len(self._open) == 2:
+            self._tag = attributes
             self._add_key(attributes)
+        elif name == "default" and within == ["key"]:
+            if self.graphs:
+                raise ValueError("a <default> after the <graph>")
+            self._key, self._text = self._tag["id"], io.StringIO()
         elif within == ["graph"]:
             if name == "hyperedge":
                 raise ValueError("hyperedges are not supported")
-            self._tag, self._values = attributes, {}
+            self._tag, self._values = attributes, dict(self._defaults.get(name, {}))
+            if name == "node":
+                self._graph.count_attributes(len(self._values))
         elif name == "data" and within in (["graph", "node"], ["graph", "edge"]):
             self._key, self._text = attributes.get("key"), io.StringIO()
             if self._key not in self._keys:
                 raise ValueError(f"no key {self._key!r:.40}")
             if within[1] == "node":
-                self._graph.count_attribute()
+                self._graph.count_attributes(1)
         else:
             self._key = None  # nested: no number and no text
 
@@ -187,12 +218,10 @@ class _Elements:
     def end(self, _: str) -> None:
         """Meet the end of an element."""
         name = self._open.pop()
-        if self.graphs != 1:
+        if self.graphs > 1:
             return
         if self._key is not None:
-            key, convert = self._keys[self._key]
-            text = self._text.getvalue()
-            self._values[key] = convert(text) if text else ""
+            self._end_value(self._key)
             self._key = None
         elif self._open[1:] == ["graph"] and name == "node":
             self._graph.add_node(self._required("id"), self._values)
@@ -204,6 +233,20 @@ class _Elements:
                 raise ValueError("directed and undirected edges in one graph")
             ends = self._required("source"), self._required("target")
             self._graph.add_edge(*ends, self._values.get("weight"))
+
+    def _end_value(self, key: str) -> None:
+        """Keep what was between <data> or <default> and its end; an empty default is none."""
+        name, convert = self._keys[key]
+        text = self._text.getvalue()
+        value = convert(text) if text else ""
+        if self._graph.attributes is None and name not in _NEEDED:
+            value = None
+        if self._open[1:] != ["key"]:
+            self._values[name] = value
+        elif text:
+            for kind, values in self._defaults.items():
+                if self._tag.get("for", "all") in (kind, "all"):
+                    values[name] = value
 
     def _required(self, name: str) -> str:
         if name not in self._tag:

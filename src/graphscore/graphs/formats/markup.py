@@ -34,10 +34,10 @@ class NamedGraph:
         self._declared = array("b")
         self._tails, self._heads = array("i"), array("i")
 
-    def count_attribute(self) -> None:
-        """Count an attribute of a node, the first time."""
+    def count_attributes(self, number: int) -> None:
+        """Count attributes of a node, the first time."""
         if self.attributes is None:
-            self.reading.add_bytes(self.source, BYTES_PER_VALUE)
+            self.reading.add_bytes(self.source, number * BYTES_PER_VALUE)
 
     def add_node(self, name: object, attributes: dict[str, Any]) -> None:
         """Add a node.

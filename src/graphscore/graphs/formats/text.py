@@ -8,7 +8,7 @@ from graphscore.errors import GraphDataError
 from graphscore.graphs.limits import Bytes, Reading
 
 MAX_LINE = 2**20
-"""Bytes of one line; also of one tag, or of the text between two tags, of GraphML."""
+"""Bytes of one line; also characters of one text of GraphML or GML."""
 MAX_NAME = 200
 """Characters of the name of a node."""
 _BLOCK = 2**16
