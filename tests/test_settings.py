@@ -58,6 +58,25 @@ def test_all_mistakes_are_listed_at_once():
         assert part in message
 
 
+def test_no_more_than_ten_mistakes_are_listed():
+    with pytest.raises(SettingsError) as caught:
+        Outer(**{f"x{index}": 1 for index in range(11)})
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 11
+    assert lines[-1] == "... and 1 more."
+    with pytest.raises(SettingsError) as caught:
+        Outer(**{f"x{index}": 1 for index in range(10)})
+    assert len(str(caught.value).splitlines()) == 10
+
+
+def test_a_long_value_is_cut():
+    with pytest.raises(SettingsError) as caught:
+        Inner(steps="x" * 10**6)
+    assert "'" + "x" * 199 + "...: " in str(caught.value)
+    with pytest.raises(SettingsError, match="'" + "x" * 198 + "': "):
+        Inner(steps="x" * 198)
+
+
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "fast", None])
 def test_bad_values_are_named(value):
     """The message holds the key, the value, and what was expected."""

@@ -20,8 +20,6 @@ from graphscore.settings import LARGEST_SEED, Settings
 MAX_BYTES = 2**16
 MAX_DEPTH = 10
 """Of a TOML file of settings; real ones have some hundred bytes and two levels."""
-
-
 _MOST_DOTS = 1000
 """In one line; a list of numbers may have some hundred."""
 

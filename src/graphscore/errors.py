@@ -8,6 +8,9 @@ import difflib
 import warnings
 from collections.abc import Iterable
 
+LONGEST = 100
+"""Characters of a name that are compared with known ones."""
+
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a hint at the known name that is nearest to an unknown one; empty if none is near.
@@ -15,7 +18,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("Ego_smal", ["ego-small", "grid"])
     " Did you mean 'ego-small'?"
     """
-    near = difflib.get_close_matches(name.lower().replace("_", "-"), known, n=1)
+    near = difflib.get_close_matches(name[:LONGEST].lower().replace("_", "-"), known, n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 

@@ -35,6 +35,10 @@ MOST_SAMPLING_STEPS = 10_000
 MOST_LANGEVIN_STEPS = 1_000_000
 """At all noise levels together."""
 SMALLEST_SIGMA, LARGEST_SIGMA = 1e-6, 1e6
+MOST_ERRORS = 10
+"""That a message names."""
+LONGEST_VALUE = 200
+"""Characters of a wrong value that a message repeats."""
 
 
 class Settings(BaseModel):
@@ -86,11 +90,17 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     return [model for part in get_args(annotation) for model in _models_in(part)]
 
 
-def _quoted(value: Any) -> str:
+def quoted(value: Any) -> str:
+    """Return a value as a message repeats it: cut where it is long.
+
+    >>> quoted("a")
+    "'a'"
+    """
     try:
-        return repr(value)
+        text = repr(value)
     except ValueError:  # Python writes no number of thousands of digits
         return "(a number of thousands of digits)"
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
 
 
 def _names_its_kind(model: type[BaseModel], tag: str) -> bool:
@@ -117,7 +127,7 @@ def _place(model: type[BaseModel], path: tuple[int | str, ...]) -> tuple[list[st
 
 def _describe(error: ValidationError, model: type[BaseModel]) -> str:
     lines = []
-    for item in error.errors():
+    for item in error.errors(include_url=False)[:MOST_ERRORS]:
         where = ".".join(_place(model, item["loc"])[0])
         if item["type"] == "extra_forbidden":
             allowed = _place(model, item["loc"][:-1])[1]
@@ -126,7 +136,8 @@ def _describe(error: ValidationError, model: type[BaseModel]) -> str:
             lines.append(f"unknown setting {where!r}; {hint}")
         elif item["type"] == "union_tag_invalid":
             known = item["ctx"]["expected_tags"]
-            lines.append(f"setting {where!r}: unknown kind {item['ctx']['tag']!r}. Use {known}.")
+            tag = quoted(item["ctx"]["tag"])
+            lines.append(f"setting {where!r}: unknown kind {tag}. Use {known}.")
         elif item["type"] == "missing":
             lines.append(f"setting {where!r} is missing.")
         else:
@@ -136,6 +147,8 @@ def _describe(error: ValidationError, model: type[BaseModel]) -> str:
             )
             message = message.removeprefix("Value error, ")
             # Of several settings together, the message says which ones it is about.
-            given = "" if isinstance(item["input"], Mapping) else f" = {_quoted(item['input'])}"
+            given = "" if isinstance(item["input"], Mapping) else f" = {quoted(item['input'])}"
             lines.append(f"setting {where!r}{given}: {message}." if where else f"{message}.")
+    if error.error_count() > MOST_ERRORS:
+        lines.append(f"... and {error.error_count() - MOST_ERRORS} more.")
     return "\n".join(lines)

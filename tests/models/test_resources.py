@@ -9,6 +9,7 @@ import torch
 from graphscore import GraphGenerator
 from graphscore.diffusion import BernoulliEdges, EdgeDensity
 from graphscore.errors import GraphDataError, SamplingError, SettingsError
+from graphscore.graphs import GraphBatch
 from graphscore.models import (
     MODELS,
     CommunityDistribution,
@@ -103,18 +104,73 @@ def test_what_weights_take_is_known_without_building(name):
 def test_graphs_that_do_not_fit_in_memory_are_refused_before_anything_is_allocated():
     with (
         pytest.raises(
-            SamplingError, match=r"out of memory: a graph of 20000 nodes takes 4e\+05 GB"
+            SamplingError, match=r"out of memory: graphs of up to 20000 nodes take 4e\+05 GB"
         ),
-        fits_memory(20_000, 1e6, CPU),
+        fits_memory(20_000, 1e6, 0.0, CPU),
     ):
         pytest.fail("went on")
     with (
         pytest.raises(SamplingError, match="out of memory on cpu"),
-        fits_memory(2, 1.0, CPU),
+        fits_memory(2, 1.0, 0.0, CPU),
     ):
         torch.empty(10**15)
-    with pytest.raises(RuntimeError, match="else"), fits_memory(2, 1.0, CPU):
+    with pytest.raises(RuntimeError, match="else"), fits_memory(2, 1.0, 0.0, CPU):
         raise RuntimeError("something else")
+
+
+def test_edges_are_in_the_memory_of_the_host(monkeypatch):
+    """Matrices are where graphs are sampled; on the CPU, both are together."""
+    gpu = torch.device("cuda")
+    monkeypatch.setattr(resources, "available_memory", lambda device: 1000 * 300)
+
+    def refuses(pairs, edges, device, words):
+        with (
+            pytest.raises(SamplingError, match=words),
+            fits_memory(10, pairs / 100, edges, device),
+        ):
+            pytest.fail("went on")
+
+    for device in (CPU, gpu):
+        with fits_memory(10, 0.0, 1000.0, device), fits_memory(10, 3000.0, 0.0, device):
+            pass
+        refuses(
+            0.0, 1001.0, device, r"0.0003 GB at least, but 0.0003 GB are available on cpu\. Ask"
+        )
+        refuses(300_001.0, 0.0, device, f"are available on {device}")
+    refuses(3000.0, 999.0, CPU, "on cpu")
+    with fits_memory(10, 30.0, 999.0, gpu):
+        pass
+
+
+@pytest.mark.parametrize("model", ["denoiser", "erdos-renyi", "edp-gnn"])
+def test_the_edges_of_all_graphs_are_expected(monkeypatch, model):
+    """Where their number is known before."""
+    asked = []
+
+    def no_room(nodes, bytes_per_pair, edges, device):
+        asked.append((nodes, edges))
+        raise SamplingError("no room")
+
+    graphs = [nx.complete_graph(4), nx.path_graph(8)]
+    generator = GraphGenerator(model, device="cpu", show_progress=False)
+    generator.fit(graphs, stop_at=0)
+    entry = {"erdos-renyi": "erdos_renyi"}.get(model, "diffusion.model")
+    monkeypatch.setattr(f"graphscore.models.{entry}.fits_memory", no_room)
+    with pytest.raises(SamplingError, match="no room"):
+        generator.sample(2, sizes=[4, 8])
+    density = EdgeDensity.of(GraphBatch.from_networkx(graphs))
+    expected = 6 * density.at(4) + 28 * density.at(8)
+    assert asked == [(8, 0.0 if model == "edp-gnn" else pytest.approx(expected))]
+
+
+def test_edges_within_communities_are_expected_too():
+    """Those of {0, 1, 2} and {3, 4} are 4 of 10 pairs."""
+    within, between = EdgeDensity.constant(0.5), EdgeDensity.constant(0.25)
+    assert BernoulliEdges(between, within).expected_edges(5, (3, 2)) == pytest.approx(3.5)
+    assert BernoulliEdges(between).expected_edges(5, (3, 2)) == pytest.approx(2.5)
+    likelihood = BernoulliEdges(EdgeDensity(1.0, -2.0), EdgeDensity(0.0, 1.0))
+    expected = likelihood.density.at(5) * 6 + likelihood.within.at(5) * 4
+    assert likelihood.expected_edges(5, [3, 2]) == pytest.approx(expected)
 
 
 def test_graphs_with_too_many_pairs_are_not_trained_on():

@@ -7,7 +7,8 @@ accelerated paths only use its methods, so they need no change for a new kind of
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -129,6 +130,16 @@ class BernoulliEdges:
         within = values.get("within")
         density = EdgeDensity.from_dict(values["density"])
         return cls(density, None if within is None else EdgeDensity.from_dict(within))
+
+    def expected_edges(self, nodes: int, communities: Sequence[int] = ()) -> float:
+        """Return how many edges the prior expects in a graph.
+
+        >>> BernoulliEdges(EdgeDensity.constant(0.5)).expected_edges(5)
+        5.0
+        """
+        inside = sum(math.comb(size, 2) for size in communities)
+        between = (math.comb(nodes, 2) - inside) * self.density.at(nodes)
+        return between + inside * (self.within or self.density).at(nodes)
 
     def prior(self, node_mask: Tensor, condition: Condition, dtype: torch.dtype) -> Tensor:
         """Return the logits of the density at each graph's size, (B,1,1), or (B,N,N) by pair."""

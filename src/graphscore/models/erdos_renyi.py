@@ -18,7 +18,7 @@ from graphscore.diffusion import BernoulliEdges, EdgeDensity
 from graphscore.graphs import NO_CONDITION, GraphBatch, node_mask_of_sizes, pair_mask
 from graphscore.models.base import Model, SamplingRun, check_names
 from graphscore.models.request import SampleRequest
-from graphscore.models.resources import BYTES_PER_EDGE, fits_memory
+from graphscore.models.resources import fits_memory
 from graphscore.models.sizes import SizeDistribution, chunks_of_similar_size
 
 PAIRS_PER_CHUNK = 1_000_000
@@ -79,9 +79,8 @@ class ErdosRenyi(Model):
         likelihood = BernoulliEdges(self.density)
         graphs: dict[int, nx.Graph[Any]] = {}
         chunks = chunks_of_similar_size(request.sizes, PAIRS_PER_CHUNK)
-        most = int(request.sizes.max())
-        bytes_per_pair = BYTES_PER_PAIR + self.density.at(most) * BYTES_PER_EDGE / 2
-        with fits_memory(most, bytes_per_pair, run.device):
+        edges = sum(map(likelihood.expected_edges, request.sizes.tolist()))
+        with fits_memory(int(request.sizes.max()), BYTES_PER_PAIR, edges, run.device):
             for index, chunk in enumerate(chunks):
                 mask = node_mask_of_sizes(request.sizes[chunk]).to(run.device)
                 logits = likelihood.prior(mask, NO_CONDITION, torch.float32)

@@ -13,7 +13,7 @@ from graphscore.models.base import Model
 from graphscore.models.diffusion import DenoiserModel, EDPGNNModel
 from graphscore.models.erdos_renyi import ErdosRenyi
 from graphscore.networks import EDPGNNSettings
-from graphscore.settings import Settings
+from graphscore.settings import Settings, quoted
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def find_entry(name: str) -> ModelEntry:
     """
     if not isinstance(name, str) or name not in MODELS:
         hint = did_you_mean(str(name), MODELS)
-        raise SettingsError(f"unknown model {name!r}.{hint} Use one of: {', '.join(MODELS)}.")
+        raise SettingsError(f"unknown model {quoted(name)}.{hint} Use one of: {', '.join(MODELS)}.")
     return MODELS[name]
 
 

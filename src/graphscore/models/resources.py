@@ -24,7 +24,10 @@ MOST_NODES = 20_000
 
 BYTES_PER_EDGE = 300
 """That a networkx graph takes for an edge."""
-_REMEDY = "Ask for smaller graphs with --nodes or --communities (sizes or communities in Python)."
+_REMEDY = (
+    "Ask for fewer graphs, or for smaller ones with --nodes or --communities (sizes or communities "
+    "in Python)."
+)
 
 Network = TypeVar("Network", bound=nn.Module)
 
@@ -56,23 +59,29 @@ def weight_bytes(network: nn.Module) -> int:
 
 
 @contextmanager
-def fits_memory(nodes: int, bytes_per_pair: float, device: torch.device) -> Iterator[None]:
-    """Refuse to sample a graph that does not fit in memory, before or when it turns out.
+def fits_memory(
+    nodes: int, bytes_per_pair: float, edges: float, device: torch.device
+) -> Iterator[None]:
+    """Refuse to sample graphs that do not fit in memory, before or when it turns out.
 
     Args:
         nodes: of the largest graph.
         bytes_per_pair: that sampling takes at least for one entry of its matrix.
-        device: where.
+        edges: that are expected in all graphs together, which the host's memory holds in the end.
+        device: where they are sampled.
 
     Raises:
-        SamplingError: it does not fit.
+        SamplingError: they do not fit.
     """
-    needed, available = nodes**2 * bytes_per_pair, available_memory(device)
-    if available is not None and needed > available:
-        raise SamplingError(
-            f"out of memory: a graph of {nodes} nodes takes {needed / 1e9:.3g} GB at least, but "
-            f"{available / 1e9:.3g} GB are available on {device}. {_REMEDY}"
-        )
+    needs = {torch.device("cpu"): edges * BYTES_PER_EDGE}
+    needs[device] = needs.get(device, 0.0) + nodes**2 * bytes_per_pair
+    for place, needed in needs.items():
+        available = available_memory(place)
+        if available is not None and needed > available:
+            raise SamplingError(
+                f"out of memory: graphs of up to {nodes} nodes take {needed / 1e9:.3g} GB at "
+                f"least, but {available / 1e9:.3g} GB are available on {place}. {_REMEDY}"
+            )
     try:
         yield
     except (RuntimeError, MemoryError) as error:

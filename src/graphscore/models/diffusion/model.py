@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from itertools import repeat
 from typing import Any, Self
 
 import networkx as nx
@@ -65,6 +66,10 @@ class DiffusionModel(Model):
         noise: SigmaLevels | SigmaRange = trained
         return noise
 
+    def _edges(self, request: SampleRequest) -> float:
+        """Return how many edges are expected in all; 0 where that is not known."""
+        return 0.0
+
     def sample(self, request: SampleRequest, run: SamplingRun) -> list[nx.Graph[Any]]:
         """Generate graphs, those of similar size together, on the fastest path."""
         sampling: SamplerSettings = self.settings.sampling
@@ -78,7 +83,7 @@ class DiffusionModel(Model):
         bytes_per_pair = 4 * self.settings.network.numbers_per_pair
         with (
             progress("sampling", steps * len(chunks), enabled=run.show_progress) as update,
-            fits_memory(int(sizes.max()), bytes_per_pair, run.device),
+            fits_memory(int(sizes.max()), bytes_per_pair, self._edges(request), run.device),
         ):
             for index, chunk in enumerate(chunks):
                 mask = node_mask_of_sizes(sizes[chunk]).to(run.device)
@@ -315,6 +320,12 @@ class DenoiserModel(DiffusionModel):
         edges, sizes = BernoulliEdges(EdgeDensity(level=0.0)), SizeDistribution({1: 1})
         blank = cls(settings, sizes, edges, guide_likelihood=edges, blank=True)
         return weight_bytes(blank.network)
+
+    def _edges(self, request: SampleRequest) -> float:
+        """Return how many edges the prior expects in all."""
+        edges, sizes = self.likelihood.edges, request.sizes.tolist()
+        assert isinstance(edges, BernoulliEdges)
+        return sum(map(edges.expected_edges, sizes, request.communities or repeat(())))
 
     def learned(self) -> dict[str, Any]:
         """Return the likelihoods, and the sizes of communities, as plain values."""
