@@ -132,6 +132,27 @@ def test_a_file_system_without_locks(run, monkeypatch):
         make(steps=9).fit(GRAPHS, run=run, resume=True)
 
 
+@pytest.mark.parametrize("locks", [True, False])
+def test_a_file_system_whose_numbers_of_files_differ(run, monkeypatch, locks):
+    """Between an open file and its name: one warning, and training goes on."""
+    asked = []
+
+    def never(descriptor, path):
+        asked.append(path)
+        assert len(asked) < 1000, "asks for ever"
+        return False
+
+    def no_locks(descriptor):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(lock, "_is_at", never)
+    if not locks:
+        monkeypatch.setattr(lock, "_lock_now", no_locks)
+    with pytest.warns(GraphscoreWarning, match="cannot be locked") as caught:
+        assert make(steps=9).fit(GRAPHS, run=run, resume=True).step == 9
+    assert len(caught) == 1
+
+
 def test_a_refused_training_leaves_no_folder(tmp_path):
     """One that fails before it begins."""
     with pytest.raises(ValueError, match="stop"), locked(tmp_path / "new"):
@@ -147,8 +168,14 @@ def test_a_link_in_place_of_the_lock_is_not_followed(run, tmp_path):
         (run / LOCK).symlink_to(other)
     except OSError:
         pytest.skip("no links here")
-    if not hasattr(os, "O_NOFOLLOW"):
-        pytest.skip("links are followed here")
-    with pytest.raises(OutputError):
+    with pytest.raises(OutputError, match=r"is not an ordinary file\. Remove it\."):
         make(steps=9).fit(GRAPHS, run=run, resume=True)
     assert Path(other).read_text() == "mine"
+
+
+def test_a_folder_in_place_of_the_lock_is_named(run):
+    (run / LOCK).mkdir()
+    with pytest.raises(OutputError, match=r"is not an ordinary file\. Remove it\."):
+        make(steps=9).fit(GRAPHS, run=run, resume=True)
+    (run / LOCK).rmdir()
+    assert make(steps=9).fit(GRAPHS, run=run, resume=True).step == 9

@@ -23,6 +23,8 @@ from graphscore.atomic import make_folder
 from graphscore.errors import OutputError, warn
 
 LOCK = ".train.lock"
+TRIES = 100
+"""How often the file is opened that is another one once it is locked."""
 _HELD: set[int] = set()
 """Open lock files of this process."""
 _FAR = 1 << 30
@@ -58,13 +60,19 @@ def locked(folder: Path) -> Iterator[None]:
 def _open(path: Path) -> int:
     """Open and lock the file, and write into it who trains."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with contextlib.suppress(FileNotFoundError):
+        # Before it is opened, because a device may react to that.
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            raise OutputError(f"{path}: is not an ordinary file. Remove it.")
+    tries_left = TRIES
     while True:
         descriptor = os.open(path, flags, 0o666)
+        tries_left -= 1
         try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise OutputError(f"{path}: is not an ordinary file. Remove it.")
-            _lock(descriptor, path)
-            if _is_at(descriptor, path):
+            settled = not _lock(descriptor, path) or _is_at(descriptor, path)
+            if not (settled or tries_left):
+                _warn_unlocked(path, "the open file is never the one of that name")
+            if settled or not tries_left:
                 _introduce(descriptor, path)
                 return descriptor
         except BaseException:
@@ -74,22 +82,27 @@ def _open(path: Path) -> int:
         os.close(descriptor)
 
 
-def _lock(descriptor: int, path: Path) -> None:
-    """Lock an open file at once; a warning where the file system cannot."""
+def _lock(descriptor: int, path: Path) -> bool:
+    """Lock an open file at once; False, with a warning, where the file system cannot."""
     try:
         _lock_now(descriptor)
     except OSError as error:
         if error.errno not in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
-            warn(
-                f"{path}: cannot be locked ({error.strerror}). Training goes on, but a second "
-                "training in this folder would not be noticed: see to it that there is none."
-            )
-            return
+            _warn_unlocked(path, error.strerror)
+            return False
         holder = _holder(descriptor)
         who = _in_words(holder) if holder else "by another process"
         raise OutputError(
             f"{path.parent}: is being trained {who}. Wait until it ends, or give another folder."
         ) from None
+    return True
+
+
+def _warn_unlocked(path: Path, reason: str | None) -> None:
+    warn(
+        f"{path}: cannot be locked ({reason}). Training goes on, but a second training in this "
+        "folder would not be noticed: see to it that there is none."
+    )
 
 
 if sys.platform == "win32":
