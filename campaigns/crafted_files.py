@@ -189,6 +189,40 @@ def file_attacks() -> Iterator[Attack]:
             yield Attack("files", f"card: {field} = {value!r:.20}", _card(nasty))
 
 
+def written_attacks() -> Iterator[Attack]:
+    """Links where training writes; what is beside the folder must stay as it is."""
+    names = {
+        "document": lambda m: m.tensor_file.with_suffix(".json").name,
+        "settings": lambda m: "settings.json",
+        "log": lambda m: "log.jsonl",
+        "lock": lambda m: ".train.lock",
+        "TensorBoard": lambda m: "tensorboard",
+    }
+    targets: dict[str, Callable[[Path], Any]] = {
+        "a file": lambda path: path.write_text("mine"),
+        "an empty file": lambda path: path.touch(),
+        "a folder": lambda path: path.mkdir(),
+        "nothing": lambda path: None,
+    }
+    for which, name in names.items():
+        for label, make in targets.items():
+            yield Attack("files", f"written {which}: a link to {label}", _linked(name, make))
+
+
+def _linked(name: Callable[[Crafted], str], make: Callable[[Path], Any]) -> Change:
+    def change(model: Crafted) -> None:
+        def after() -> None:
+            outside = model.folder.with_name(f"{model.folder.name}-outside")
+            make(outside)
+            path = model.folder / name(model)
+            path.unlink(missing_ok=True)
+            path.symlink_to(outside)
+
+        model.after = after
+
+    return change
+
+
 def _sha(model: Crafted) -> str:
     sha: str = model.body["tensors"]["sha256"]
     return sha

@@ -1,4 +1,4 @@
-"""Models of strangers: each is loaded, shown, sampled and trained on in a process of its own."""
+"""Models of strangers: loaded, shown, sampled, trained on, saved over, each in its own process."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from campaigns.crafted_files import (
     missing_tensor_attacks,
     state_attacks,
     tensor_attacks,
+    written_attacks,
 )
 from campaigns.crafted_models import Attack, Crafted, field_attacks, resource_attacks
 from campaigns.outcome import Outcome, require_fork
@@ -31,6 +32,7 @@ from graphscore import GraphGenerator
 from graphscore.artifacts.checkpoint import DOCUMENT
 from graphscore.cli.main import main as command_line
 from graphscore.errors import GraphscoreError
+from graphscore.training.tensorboard import tensorboard_writer
 
 HELP = "load crafted models with matching digests"
 MOST_SECONDS = 20
@@ -128,6 +130,7 @@ def _attacks(model: Path, values: int) -> Iterator[Attack]:
         yield from missing_tensor_attacks()
     if _has_state(model):
         yield from state_attacks()
+        yield from written_attacks()
 
 
 def _wrong(attack: Attack, result: dict[str, Any]) -> str:
@@ -136,7 +139,8 @@ def _wrong(attack: Attack, result: dict[str, Any]) -> str:
         return str(result["error"])
     if attack.refused_by and result.get(attack.refused_by, "refused") == "accepted":
         return f"accepted by {attack.refused_by}"
-    if "accepted" not in result.values() and result["peak"] > MOST_BYTES:
+    used = {way for way in result if way != "save" and result[way] == "accepted"}
+    if not used and result["peak"] > MOST_BYTES:
         return f"refused with {result['peak'] // 1_000_000} MB"
     return ""
 
@@ -147,10 +151,27 @@ def _try(attack: Attack, model: Path, folder: Path, *, resumes: bool) -> dict[st
     crafted = Crafted(model, folder)
     attack.change(crafted)
     crafted.write()
+    before = _beside(folder)
     try:
-        return _in_a_process(lambda: _use(folder, model.name, resumes=resumes))
+        result = _in_a_process(
+            lambda: {**_use(folder, model.name, resumes=resumes), **_save_over(folder)}
+        )
+        return result if _beside(folder) == before else {"error": "written outside of its folder"}
     finally:
         shutil.rmtree(folder.parent)
+
+
+def _beside(folder: Path) -> dict[Path, bytes | None]:
+    """What is beside a folder: files with their content, and folders."""
+    others = [path for path in folder.parent.iterdir() if path != folder]
+    found = [path for other in others for path in (other, *other.rglob("*"))]
+    return {path: path.read_bytes() if path.is_file() else None for path in found}
+
+
+def _save_over(folder: Path) -> dict[str, Any]:
+    """Save a model of one's own over a crafted one, which is refused if that is a run."""
+    own = GraphGenerator("erdos-renyi", device="cpu", show_progress=False).fit(TWO_CLIQUES)
+    return {"save": _accepted(lambda: own.save(folder))}
 
 
 def _use(folder: Path, kind: str, *, resumes: bool) -> dict[str, Any]:
@@ -160,7 +181,10 @@ def _use(folder: Path, kind: str, *, resumes: bool) -> dict[str, Any]:
     few = KINDS[kind].get("sampling")
 
     def resume() -> None:
-        GraphGenerator(**KINDS[kind], **options).fit(TWO_CLIQUES, run=folder, resume=True)
+        board = folder / "tensorboard"
+        on_record = tensorboard_writer(board) if os.path.lexists(board) else None
+        generator = GraphGenerator(**KINDS[kind], **options)
+        generator.fit(TWO_CLIQUES, run=folder, resume=True, on_record=on_record)
 
     ways: dict[str, Callable[[], Any]] = {
         "load": lambda: loaded.append(GraphGenerator.load(folder, **options)),

@@ -2,8 +2,9 @@
 
     python -m scripts.licences
 
-What graphscore needs at run time, extras included, must be permissive. Tools of developers may be
-under the MPL besides, which binds only changes of their own files.
+What graphscore needs at run time, the extra tensorboard included, must be permissive. Tools of
+developers may be under the MPL besides, which binds only changes of their own files. The extra pyg
+is not locked, so it is not checked here; torch-geometric itself is under the MIT licence.
 """
 
 from __future__ import annotations

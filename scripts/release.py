@@ -4,9 +4,8 @@
 
 The bill (CycloneDX 1.6, JSON) lists what graphscore needs at run time, in the versions of
 requirements.lock that it is tested with, with their licences and sha256. It lies in dist/ and in
-the wheel, under `.dist-info/sboms/`. The same commit gives the same
-bytes on the same platform and Python, with the same build of torch. Packages that only CUDA builds
-of torch need are not listed.
+the wheel, under `.dist-info/sboms/`. The same commit gives the same bytes on the same platform and
+Python, with the same build of torch. Packages that only CUDA builds of torch need are not listed.
 """
 
 from __future__ import annotations

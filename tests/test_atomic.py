@@ -92,6 +92,30 @@ def test_links_are_followed(tmp_path):
     assert target.read_text() == "new"
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links and named pipes")
+@pytest.mark.parametrize("kind", ["link", "link to nothing", "circle", "pipe", "file", "nothing"])
+def test_what_is_not_followed_is_replaced(tmp_path, kind):
+    """Nothing is written elsewhere; links above the file are the caller's and are followed."""
+    outside, folder = tmp_path / "outside", tmp_path / "folder"
+    folder.mkdir()
+    (tmp_path / "above").symlink_to("folder")
+    path = tmp_path / "above" / "file"
+    {
+        "link": lambda: (outside.write_text("mine"), path.symlink_to(outside)),
+        "link to nothing": lambda: path.symlink_to(outside),
+        "circle": lambda: path.symlink_to(path),
+        "pipe": lambda: os.mkfifo(path),
+        "file": lambda: path.write_text("old"),
+        "nothing": lambda: None,
+    }[kind]()
+    write_file(path, b"new", follow_links=False)
+    assert stat.S_ISREG(os.lstat(folder / "file").st_mode)
+    assert path.read_text() == "new"
+    assert names(folder) == ["file"]
+    assert names(tmp_path) == ["above", "folder", *(["outside"] if kind == "link" else [])]
+    assert kind != "link" or outside.read_text() == "mine"
+
+
 def test_long_names_and_permissions(tmp_path):
     """Names near the limit of file systems work; the mode follows the umask."""
     path = tmp_path / ("x" * 250)

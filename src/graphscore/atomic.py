@@ -1,6 +1,7 @@
 """Writing that succeeds as a whole or leaves everything as it was.
 
-What is not a regular file, such as a pipe or a device, is written to and never replaced.
+What is not a regular file, such as a pipe or a device, is written to and not replaced, unless
+links are not to be followed.
 """
 
 from __future__ import annotations
@@ -19,20 +20,28 @@ _MOST_LINKS = 40
 """Symbolic links behind each other, as in Linux."""
 
 
-def write_file(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes, *, follow_links: bool = True) -> None:
     """Replace `path` by a file holding `data`, creating parent folders.
 
     Pipes, devices and open files (`/dev/stdout`, `/dev/fd/3`) are written to as they are.
 
+    Args:
+        path: the file.
+        data: its content.
+        follow_links: False in a folder that may be a stranger's: what has that name is replaced,
+            a link or a pipe too, and nothing is written outside of the folder.
+
     Raises:
         OutputError: the file cannot be written; an older file is then still intact.
     """
-    if _is_stream(path):
+    if follow_links and _is_stream(path):
         _pour(path, data)
         return
     try:
         # Through a symbolic link, the file it points to is replaced and not the link.
         target = Path(os.path.realpath(path))
+        if not follow_links:
+            target = Path(os.path.realpath(path.parent), path.name)
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = _beside(target)
         try:
@@ -69,6 +78,16 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
         _sync_folder(target.parent)
     except OSError as error:
         raise _refusal(path, error) from error
+
+
+def check_no_link(path: Path) -> None:
+    """Refuse a symbolic link in a folder that may be a stranger's.
+
+    Raises:
+        OutputError: it is one.
+    """
+    if path.is_symlink():
+        raise OutputError(f"{path}: is a link, which may lead out of the folder. Remove it.")
 
 
 def check_name(path: Path) -> None:

@@ -197,6 +197,18 @@ def test_no_checkpoint_at_all(tmp_path, place):
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("kind", ["pipe", "folder", "link"])
+def test_a_document_that_is_something_else_is_not_missing(tmp_path, kind):
+    {
+        "pipe": lambda: os.mkfifo(tmp_path / DOCUMENT),
+        "folder": (tmp_path / DOCUMENT).mkdir,
+        "link": lambda: (tmp_path / DOCUMENT).symlink_to(tmp_path / "nothing"),
+    }[kind]()
+    with pytest.raises(CheckpointError, match=f"a.* {kind}, but a regular file is expected"):
+        read_checkpoint(tmp_path)
+
+
 # ---------------------------------------------------------------- crashes
 
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from graphscore import GraphGenerator
+from graphscore.artifacts import log as log_module
 from graphscore.artifacts.log import TrainingLog
 from graphscore.artifacts.run_folder import LOG, SETTINGS, RunFolder
 from graphscore.cli.main import main
@@ -200,3 +201,24 @@ def test_what_a_link_leads_to_is_not_written(tmp_path, name):
         make(steps=3).fit(GRAPHS, run=run, resume=True)
     assert (tmp_path / "mine").read_text() == "kept"
     assert not (run / name).is_symlink()
+
+
+def test_the_last_record_is_found_at_the_end_of_the_log(tmp_path, monkeypatch):
+    """Without reading what is before; the line that is cut there is no damage."""
+    log = TrainingLog(tmp_path / "log.jsonl")
+    assert log.last({"loss"}) is None
+    log.path.write_text("".join(f'{{"step": {k}, "loss": {k}}}\n' for k in range(1, 60_000)))
+    with log.path.open("a") as stream:
+        stream.write('{"step": 60000, "other": 1}\nno record\n{"step": 60001, "loss"')
+    read = []
+    lines = log_module._lines
+    monkeypatch.setattr(log_module, "_lines", lambda s: (read.append(k) or k for k in lines(s)))
+    with pytest.warns(GraphscoreWarning, match="1 lines are no records"):
+        assert log.last({"loss"}) == {"step": 59_999, "loss": 59_999}
+    assert 2**20 - 100 < sum(map(len, read)) <= 2**20
+    with pytest.warns(GraphscoreWarning, match="1 lines are no records"):
+        assert log.last(set()) == {"step": 60_000, "other": 1}
+    log.path.unlink()
+    log.path.mkdir()
+    with pytest.warns(GraphscoreWarning, match="cannot be read"):
+        assert log.last({"loss"}) is None

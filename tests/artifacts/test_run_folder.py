@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 import torch
 
+from graphscore import GraphGenerator
+from graphscore.artifacts.checkpoint import DOCUMENT
 from graphscore.artifacts.run_folder import LOG, RunFolder
-from graphscore.errors import CheckpointError, OutputError
+from graphscore.errors import CheckpointError, GraphscoreWarning, OutputError
 
+from ..tiny_generator import GRAPHS, make
 from .conftest import document_of
 
 
@@ -66,6 +71,73 @@ def test_remains_of_a_run_without_a_checkpoint_may_be_replaced(folder):
     (folder.path / "notes.txt").touch()
     with pytest.raises(OutputError, match="not an empty folder"):
         RunFolder(folder.path).start({})
+
+
+@pytest.mark.parametrize("end", ["safetensors", "json"])
+def test_a_checkpoint_without_its_other_files_is_not_overwritten(tmp_path, end):
+    """Its tensors may be all that is left of a training."""
+    path = tmp_path / f"checkpoint-00000003-0123abcd.{end}"
+    path.write_text("mine")
+    with pytest.raises(OutputError, match=r"not an empty folder|already holds a run"):
+        RunFolder(tmp_path).start({})
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+posix = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links and named pipes")
+
+
+@pytest.fixture
+def outside(tmp_path):
+    (tmp_path / "outside").write_text("mine")
+    yield tmp_path / "outside"
+    assert (tmp_path / "outside").read_text() == "mine"
+
+
+@posix
+@pytest.mark.parametrize("end", ["safetensors", "json"])
+def test_checkpoints_are_not_written_through_links(tmp_path, outside, end):
+    """The names are known in advance: resuming writes the checkpoint once more that it read."""
+    run, first = tmp_path / "run", tmp_path / "first"
+    make(steps=4).fit(GRAPHS, run=run, stop_at=2)
+    make(steps=4).fit(GRAPHS, run=first)
+    (own,) = run.glob("checkpoint-00000002-*.json")
+    (later,) = first.glob(f"checkpoint-00000004-*.{end}")
+    own.unlink()
+    own.symlink_to(outside)
+    (run / later.name).symlink_to(outside)
+    assert make(steps=4).fit(GRAPHS, run=run, resume=True).step == 4
+    assert not any(path.is_symlink() for path in run.iterdir())
+
+
+@posix
+def test_a_model_is_not_saved_through_a_link(tmp_path, outside):
+    model = tmp_path / "model"
+    make().fit(GRAPHS).save(model)
+    (model / DOCUMENT).unlink()
+    (model / DOCUMENT).symlink_to(outside)
+    make().fit(GRAPHS).save(model)
+    assert GraphGenerator.load(model, show_progress=False).step == 3
+
+
+@posix
+def test_a_log_is_not_begun_through_a_link(tmp_path):
+    (tmp_path / "outside").touch()
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / LOG).symlink_to(tmp_path / "outside")
+    make().fit(GRAPHS, run=tmp_path / "run")
+    assert (tmp_path / "outside").stat().st_size == 0
+    assert [record["step"] for record in RunFolder(tmp_path / "run").records()] == [1, 2, 3]
+
+
+@posix
+def test_a_log_is_not_continued_through_a_link(tmp_path, outside):
+    def on_record(record):
+        if record.step == 1:
+            (tmp_path / "run" / LOG).unlink()
+            (tmp_path / "run" / LOG).symlink_to(outside)
+
+    with pytest.warns(GraphscoreWarning, match="a link is in its place"):
+        make().fit(GRAPHS, run=tmp_path / "run", on_record=on_record)
 
 
 def test_an_empty_folder_may_be_used(tmp_path):

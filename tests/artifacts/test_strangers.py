@@ -14,10 +14,17 @@ import torch
 
 from campaigns.crafted_models import Crafted
 from graphscore import GraphGenerator
-from graphscore.artifacts import Artifact, find_model, read_card, read_checkpoint, read_document
+from graphscore.artifacts import (
+    Artifact,
+    find_model,
+    read_card,
+    read_checkpoint,
+    read_document,
+    stored,
+)
 from graphscore.artifacts.checkpoint import DOCUMENT
 from graphscore.artifacts.document import ModelDocument, digest
-from graphscore.artifacts.reading import read_json
+from graphscore.artifacts.reading import parse_json, read_json
 from graphscore.artifacts.stored import read_document_file, read_tensors
 from graphscore.errors import CheckpointError
 
@@ -147,6 +154,36 @@ def test_json_is_strict(tmp_path, text, words):
         read_json(tmp_path / "x.json", 1000)
 
 
+def test_objects_of_json_are_small_but_those_that_are_named():
+    """Whoever checks types keeps an error for each entry, of thousands of bytes."""
+    many = {f"k{index}": index for index in range(1001)}
+    few = dict(list(many.items())[:1000])
+    for value in (few, {"a": [few] * 3}, {"x" * 200: list(range(1000))}):
+        assert parse_json(json.dumps(value).encode()) == value
+    refused = {
+        "the whole has 1001 entries; at most 1000": many,
+        "^a.0 has 1001 entries": {"a": [list(range(1001))]},
+        "^a has 1001 entries": {"a": many},
+        "a name of 201 characters; at most 200": {"x" * 201: 1},
+    }
+    for words, value in refused.items():
+        with pytest.raises(ValueError, match=words):
+            parse_json(json.dumps(value).encode())
+    longer = {("a",): 1001, ("b", "c"): 2}
+    for value in ({"a": many}, {"b": {"c": [1, 2]}}, {"c": [1, 2, 3]}):
+        assert parse_json(json.dumps(value).encode(), longer) == value
+    for value in ({"a": {**many, "more": 1}}, {"b": {"c": [1, 2, 3]}}):
+        with pytest.raises(ValueError, match="entries; at most"):
+            parse_json(json.dumps(value).encode(), longer)
+
+
+def test_json_has_250000_values_at_most():
+    value = [[0] * 999] * 250
+    assert parse_json(json.dumps(value).encode()) == value
+    with pytest.raises(ValueError, match="more than 250000 values"):
+        parse_json(json.dumps([*value, [0]]).encode())
+
+
 @pytest.mark.parametrize("text", [b"[" * 100_000, b"9" * 100_000, b"[" + b"0," * 600_000 + b"0]"])
 def test_json_that_is_deep_or_long_is_refused(tmp_path, text):
     (tmp_path / "x.json").write_bytes(text)
@@ -175,6 +212,23 @@ def test_tensors_lie_in_the_folder_under_a_name_of_ours(crafted, name):
     crafted.body["tensors"]["file"] = name.format(own)
     shutil.copy(crafted.tensor_file, crafted.folder.parent / own)
     refuses(crafted, r"tensors")
+
+
+@posix
+def test_the_tensors_that_were_checked_are_those_that_are_loaded(trained, tmp_path, monkeypatch):
+    """Although another file has their name by then."""
+    folder = tmp_path / "run"
+    shutil.copytree(trained, folder)
+    document = read_document(folder)
+    check = stored._check_layout
+
+    def replace(*arguments):
+        check(*arguments)
+        (tmp_path / "other").write_bytes(b"x")
+        os.replace(tmp_path / "other", folder / document.tensors.file)
+
+    monkeypatch.setattr(stored, "_check_layout", replace)
+    assert read_tensors(folder, document)
 
 
 # ------------------------------------------------------------------ tensors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import random
@@ -131,6 +132,7 @@ def test_a_reader_that_takes_its_process_with_it_is_a_failure(tmp_path, monkeypa
 
     def read(data, folder):
         if way == "dies":
+            faulthandler.disable()
             os.abort()
         threading.Event().wait()
 

@@ -52,6 +52,31 @@ def test_what_goes_wrong_in_an_attempt_is_named(work, words):
     assert words in strangers._wrong(attack, strangers._in_a_process(work, seconds=1))
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda outside: (outside / "file").write_text("other"),
+        lambda outside: (outside / "new").touch(),
+        lambda outside: (outside / "file").unlink(),
+    ],
+)
+def test_what_is_written_outside_of_the_folder_is_noticed(tmp_path, monkeypatch, write):
+    """Also where it is accepted."""
+    strangers._make("erdos-renyi", tmp_path / "erdos-renyi")
+    outside = tmp_path / "place" / "outside"
+
+    def prepare(model):
+        outside.mkdir()
+        (outside / "file").write_text("mine")
+
+    attack = Attack("files", "x", prepare)
+    for use, wrong in [(write, "written outside of its folder"), (lambda outside: None, "")]:
+        monkeypatch.setattr(strangers, "_use", lambda *a, use=use, **b: (use(outside), {})[1])
+        folder = tmp_path / "place" / "1"
+        result = strangers._try(attack, tmp_path / "erdos-renyi", folder, resumes=False)
+        assert strangers._wrong(attack, result) == wrong
+
+
 def test_refusals_and_acceptances_are_told_apart():
     assert strangers._accepted(refuse) == strangers._accepted(lambda: leave(2)) == "refused"
     assert strangers._accepted(lambda: 0) == "accepted"

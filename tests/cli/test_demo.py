@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from graphscore.graphs import read_graphs
 
 
@@ -23,3 +25,18 @@ def test_demo_writes_samples_metrics_and_a_picture_and_can_be_repeated(place, ca
     assert json.loads(again.out)["metrics"].keys() == metrics.keys()
     assert (place / "X/samples.g6").read_bytes() == first
     assert json.loads(call("info", "X", "--json").out)["step"] == 2
+
+
+@pytest.mark.parametrize("name", ["samples.g6", "pretrained.g6", "metrics.json", "samples.png"])
+def test_a_link_in_place_of_a_file_is_refused_before_training(place, call, name):
+    """What it leads to, out of the folder, is not written."""
+    (place / "X").mkdir()
+    try:
+        (place / "X" / name).symlink_to(place / "outside")
+    except OSError:
+        pytest.skip("no links here")
+    done = call("demo", "--steps", 2, "-n", 5, "--out", "X")
+    assert done.code == 2
+    assert "is a link" in done.err
+    assert [path.name for path in (place / "X").iterdir()] == [name]
+    assert not (place / "outside").exists()

@@ -206,13 +206,18 @@ def test_an_impatient_ctrl_c_keeps_the_code_of_the_first_signal(monkeypatch):
             assert stopped.value.exit_code == 129
 
 
-def test_a_signal_while_the_sampler_is_chosen(place, call):
+def test_a_signal_while_the_sampler_is_chosen(place, call, monkeypatch):
     """The choice takes long and is left at once; the trained model is complete."""
     toml = (place / "tiny.toml").read_text().replace("level = 2", f"level = {ENDLESS_LEVEL}")
     (place / "tiny.toml").write_text(toml)
-    settings = place / "new/checkpoint.json"
-    trained = lambda: settings.exists() and '"step": 3' in settings.read_text()  # noqa: E731
-    sender = _send_when(trained, signal.SIGTERM)
+    begun, select = threading.Event(), GraphGenerator._select
+
+    def choose(*arguments):
+        begun.set()
+        return select(*arguments)
+
+    monkeypatch.setattr(GraphGenerator, "_select", choose)
+    sender = _send_when(begun.is_set, signal.SIGTERM)
     outcome = call(*_train("new")[:-1], 3, "--validation", "graphs.g6")
     sender.join()
     assert outcome.code == 143

@@ -8,7 +8,7 @@ import networkx as nx
 import pytest
 
 from graphscore import GraphGenerator
-from graphscore.errors import GraphscoreWarning, MissingExtraError
+from graphscore.errors import GraphscoreWarning, MissingExtraError, OutputError
 from graphscore.training.tensorboard import tensorboard_writer
 
 
@@ -45,6 +45,16 @@ def test_nothing_is_written_before_the_first_record(tmp_path):
     pytest.importorskip("tensorboard")
     tensorboard_writer(tmp_path / "run/tensorboard")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_in_place_of_the_folder_is_refused(tmp_path):
+    """At once: a run of a stranger may have one, which leads out of its folder."""
+    try:
+        (tmp_path / "tensorboard").symlink_to(tmp_path)
+    except OSError:
+        pytest.skip("no links here")
+    with pytest.raises(OutputError, match=r"is a link.*Remove it"):
+        tensorboard_writer(tmp_path / "tensorboard")
 
 
 def test_a_missing_package_names_the_extra(tmp_path, monkeypatch):

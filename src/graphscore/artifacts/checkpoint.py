@@ -32,9 +32,9 @@ MOST_TRIED = 16
 NAME = r"checkpoint-(\d{8,})-[0-9a-f]{8}"
 """Of the files of a checkpoint, by step and digest."""
 _OWN_DOCUMENT = re.compile(NAME + r"\.json")
-_OURS = re.compile(
-    NAME + r"\.(safetensors|json)|\.(checkpoint.*|settings\.json|log\.jsonl)\.[0-9a-f]{12}\.tmp"
-)
+_HALF_WRITTEN = r"\.(checkpoint.*|settings\.json|log\.jsonl)\.[0-9a-f]{12}\.tmp"
+_OURS = re.compile(NAME + r"\.(safetensors|json)|" + _HALF_WRITTEN)
+_LEFTOVER = re.compile(r"checkpoint-00000000-[0-9a-f]{8}\.safetensors|" + _HALF_WRITTEN)
 
 Stored = tuple[ModelDocument, dict[str, Tensor]]
 """A checkpoint: its document, and its tensors by name, on the CPU."""
@@ -68,7 +68,7 @@ def write_checkpoint(
     complete = document.model_copy(update={"tensors": file})
     new = not os.path.lexists(folder / name)
     try:
-        write_file(folder / name, payload)
+        write_file(folder / name, payload, follow_links=False)
         replace_document(folder, complete, own=keep is not None)
     except OutputError:
         if new and not os.path.lexists((folder / name).with_suffix(".json")):
@@ -88,8 +88,9 @@ def replace_document(folder: Path, document: ModelDocument, *, own: bool) -> Non
     assert document.tensors is not None
     content = document.to_json()
     if own:
-        write_file((folder / document.tensors.file).with_suffix(".json"), content)
-    write_file(folder / DOCUMENT, content)
+        copy = (folder / document.tensors.file).with_suffix(".json")
+        write_file(copy, content, follow_links=False)
+    write_file(folder / DOCUMENT, content, follow_links=False)
 
 
 def _sweep(folder: Path, name: str, keep: int | None) -> None:
@@ -104,7 +105,7 @@ def _sweep(folder: Path, name: str, keep: int | None) -> None:
         kept = {path.with_suffix(end).name for path in kept_documents for end in _ENDS}
     # Documents first, so that none is left without its tensors.
     for entry in sorted(os.listdir(folder), key=lambda entry: not entry.endswith(".json")):
-        if entry not in kept and is_leftover(entry):
+        if entry not in kept and _OURS.fullmatch(entry):
             with contextlib.suppress(OSError):
                 (folder / entry).unlink()
 
@@ -130,7 +131,7 @@ def _own_documents(folder: Path) -> list[Path]:
 
 def has_checkpoint(folder: Path) -> bool:
     """Return whether `folder` holds a checkpoint document."""
-    return os.path.isfile(folder / DOCUMENT) or has_own_documents(folder)
+    return os.path.lexists(folder / DOCUMENT) or has_own_documents(folder)
 
 
 def has_own_documents(folder: Path) -> bool:
@@ -139,8 +140,8 @@ def has_own_documents(folder: Path) -> bool:
 
 
 def is_leftover(name: str) -> bool:
-    """Return whether a name is that of a checkpoint's file or of a half-written file of a run."""
-    return _OURS.fullmatch(name) is not None
+    """Return whether a name is that of what a run leaves that dies before it has a checkpoint."""
+    return _LEFTOVER.fullmatch(name) is not None
 
 
 def read_document(folder: Path) -> ModelDocument:

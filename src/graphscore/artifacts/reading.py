@@ -11,7 +11,7 @@ import errno
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,8 +19,14 @@ from typing import Any, BinaryIO
 from graphscore.errors import CheckpointError
 from graphscore.regular import NotRegularError, open_regular
 
-MOST_VALUES = 500_000
+MOST_VALUES = 250_000
 """In a JSON file; each takes some hundred bytes once it is read."""
+MOST_ENTRIES = 1000
+"""Of one object or list; whoever checks types keeps an error for each, of thousands of bytes."""
+LONGEST_NAME = 200
+"""Characters of a name in an object."""
+Place = tuple[str, ...]
+"""The names that lead to an object in JSON."""
 REMEDY = "Restore it from a copy, or train again."
 _BROKEN = {
     getattr(errno, name, None) for name in ("ENOENT", "ENOTDIR", "EIO", "EBADMSG", "EUCLEAN")
@@ -61,11 +67,12 @@ def open_own(path: Path) -> Iterator[BinaryIO]:
         raise CheckpointError(f"{what}. {REMEDY}") from None
 
 
-def read_json(path: Path, at_most: int) -> Any:
-    """Read a JSON file: no number that is not finite, no name twice in one object.
+def read_json(path: Path, at_most: int, longer: Mapping[Place, int] | None = None) -> Any:
+    """Read a JSON file, see `parse_json`.
 
     Args:
         at_most: bytes.
+        longer: as for `parse_json`.
 
     Raises:
         DamagedError: it is missing, or no JSON at all.
@@ -76,22 +83,50 @@ def read_json(path: Path, at_most: int) -> Any:
         if size > at_most:
             raise CheckpointError(f"{path}: {size} bytes; at most {at_most} are read. {REMEDY}")
         content = stream.read(at_most)
-    if sum(map(content.count, (b",", b"[", b"{"))) > MOST_VALUES:
-        raise CheckpointError(f"{path}: more than {MOST_VALUES} values. {REMEDY}")
     try:
-        value = json.loads(
-            content.decode(),
-            parse_constant=_finite,
-            parse_float=_finite,
-            object_pairs_hook=without_repetition,
-        )
-        # Half a surrogate pair can be escaped in JSON, but neither printed nor written.
-        json.dumps(value, ensure_ascii=False).encode()
+        return parse_json(content, longer)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise DamagedError(f"{path}: not readable as JSON ({error!s:.200})") from None
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: not readable as JSON ({error!s:.200}). {REMEDY}") from None
+
+
+def parse_json(content: bytes, longer: Mapping[Place, int] | None = None) -> Any:
+    """Return the value of a JSON text: no number that is not finite, no name twice in one object.
+
+    Args:
+        content: of bounded size.
+        longer: the objects that may have more entries than `MOST_ENTRIES`, and how many.
+
+    Raises:
+        ValueError, RecursionError: it is not such JSON, or has too many values.
+    """
+    if sum(map(content.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise ValueError(f"more than {MOST_VALUES} values")
+    value = json.loads(
+        content.decode(),
+        parse_constant=_finite,
+        parse_float=_finite,
+        object_pairs_hook=_without_repetition,
+    )
+    # Half a surrogate pair can be escaped in JSON, but neither printed nor written.
+    json.dumps(value, ensure_ascii=False).encode()
+    _check_entries(value, longer or {}, ())
     return value
+
+
+def _check_entries(value: Any, longer: Mapping[Place, int], place: Place) -> None:
+    if not isinstance(value, dict | list):
+        return
+    most = longer.get(place, MOST_ENTRIES)
+    if len(value) > most:
+        where = ".".join(place) or "the whole"
+        raise ValueError(f"{where} has {len(value)} entries; at most {most} are read")
+    parts = value.items() if isinstance(value, dict) else ((str(i), v) for i, v in enumerate(value))
+    for name, part in parts:
+        if len(name) > LONGEST_NAME:
+            raise ValueError(f"a name of {len(name)} characters; at most {LONGEST_NAME} are read")
+        _check_entries(part, longer, (*place, name))
 
 
 def _finite(text: str) -> float:
@@ -101,7 +136,7 @@ def _finite(text: str) -> float:
     return value
 
 
-def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of JSON; refuse one that says something twice."""
     values = dict(pairs)
     if len(values) < len(pairs):

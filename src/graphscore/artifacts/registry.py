@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphscore.artifacts.checkpoint import DOCUMENT
+from graphscore.artifacts.checkpoint import DOCUMENT, has_checkpoint
 from graphscore.errors import CheckpointError, did_you_mean
 
 MODELS = Path(__file__).resolve().parent / "pretrained"
@@ -56,7 +56,7 @@ def find_model(given: str | os.PathLike[str]) -> ModelPlace:
     shown = name if len(name) <= LONGEST and name.isprintable() else f"{name[:LONGEST]!a}..."
     pretrained = name in list_pretrained()
     if os.path.exists(name):
-        if pretrained and not (path / DOCUMENT).is_file():
+        if pretrained and not has_checkpoint(path):
             raise CheckpointError(
                 f"{shown}: no checkpoint here ({DOCUMENT} is missing). A path that exists is taken "
                 "as a path; for the model of that name that comes with graphscore, give "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Set
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -106,7 +107,7 @@ class RunFolder:
         path = self.path / SETTINGS
         if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
             set_aside(path)
-        write_file(path, (json.dumps(settings, indent=1) + "\n").encode())
+        write_file(path, (json.dumps(settings, indent=1) + "\n").encode(), follow_links=False)
 
     def read(self) -> Stored:
         """Read a checkpoint that training can continue from.
@@ -146,6 +147,10 @@ class RunFolder:
     def records(self) -> list[dict[str, Any]]:
         """Read the log, without lines that cannot be read."""
         return self._log.records()
+
+    def last_record(self, names: Set[str]) -> dict[str, Any] | None:
+        """Return the last record that has entries of these names; None where there is none."""
+        return self._log.last(names)
 
     def checkpoint(self, document: ModelDocument, tensors: dict[str, Tensor]) -> None:
         """Replace the checkpoint, and keep some older ones.

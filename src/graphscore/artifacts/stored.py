@@ -6,7 +6,6 @@ Both may come from a stranger, or have been damaged. Digests find damage; they a
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import os
 from pathlib import Path
@@ -19,19 +18,23 @@ from torch import Tensor
 
 from graphscore.artifacts.document import FORMAT, VERSION, ModelDocument, digest
 from graphscore.artifacts.reading import (
+    MOST_VALUES,
     REMEDY,
     DamagedError,
     open_own,
+    parse_json,
     read_json,
-    without_repetition,
 )
 from graphscore.config import RunSettings
 from graphscore.errors import CheckpointError, SettingsError
 from graphscore.models import MODELS, stored_settings
+from graphscore.models.resources import MOST_NODES
 from graphscore.settings import Settings
 
 MOST_DOCUMENT_BYTES = 8_000_000
 """Those that come with graphscore have 5,000; 100,000 kinds of communities take 6 million."""
+LONGER = {("sizes",): MOST_NODES, ("learned", "communities"): MOST_VALUES}
+"""The objects of a document that may have more entries than others, and how many."""
 STATES = 8
 """Tensor files are at most so many times as large as the weights: a run's state is four times."""
 SMALL_FILE = 16_000_000
@@ -60,7 +63,7 @@ def read_document_file(path: Path) -> ModelDocument:
         DamagedError: missing, truncated or edited.
         CheckpointError: written by another version, or not the document of a model.
     """
-    body = read_json(path, MOST_DOCUMENT_BYTES)
+    body = read_json(path, MOST_DOCUMENT_BYTES, LONGER)
     ours = isinstance(body, dict) and body.get("format") in (FORMAT, "graphscore checkpoint")
     foreign = f"{path}: not a graphscore checkpoint"
     if not isinstance(body, dict):
@@ -130,22 +133,21 @@ def read_tensors(folder: Path, document: ModelDocument) -> dict[str, Tensor]:
             digest_found.update(piece)
         if digest_found.hexdigest() != expected.sha256:
             raise DamagedError(f"{path}: its content was changed after it was written")
-        stream.seek(0)
-        header = stream.read(min(size, 8 + MOST_HEADER_BYTES))
-    try:
-        _check_layout(header, size)
-        with open_own(path) as stream:
+        try:
+            stream.seek(0)
+            _check_layout(stream.read(min(size, 8 + MOST_HEADER_BYTES)), size)
+            stream.seek(0)
             tensors = load_tensors(stream.read(size))
-    except (
-        ValueError,
-        TypeError,
-        RecursionError,
-        SettingsError,
-        safetensors.SafetensorError,
-    ) as error:
-        raise CheckpointError(
-            f"{path}: not a safetensors file of a model ({error!s:.200}). {REMEDY}"
-        ) from None
+        except (
+            ValueError,
+            TypeError,
+            RecursionError,
+            SettingsError,
+            safetensors.SafetensorError,
+        ) as error:
+            raise CheckpointError(
+                f"{path}: not a safetensors file of a model ({error!s:.200}). {REMEDY}"
+            ) from None
     for name, tensor in tensors.items():
         if not bool(tensor.isfinite().all()):
             raise CheckpointError(f"{path}: {name} is not finite. Train again.")
@@ -174,12 +176,10 @@ def _check_layout(beginning: bytes, size: int) -> None:
     length = int.from_bytes(beginning[:8], "little")
     if not 2 <= length <= min(MOST_HEADER_BYTES, size - 8):
         raise ValueError(f"a header of {length} bytes")
-    header = json.loads(beginning[8 : 8 + length], object_pairs_hook=without_repetition)
+    header = parse_json(beginning[8 : 8 + length], {(): MOST_TENSORS})
     if not isinstance(header, dict):
         raise ValueError("a header that is not an object")
     header.pop("__metadata__", None)
-    if len(header) > MOST_TENSORS:
-        raise ValueError(f"{len(header)} tensors; at most {MOST_TENSORS} are read")
     parts = [TensorPlace(**values) for values in header.values()]
     end = 0
     for part in sorted(parts, key=lambda part: part.data_offsets):

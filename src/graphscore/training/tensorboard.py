@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 
+from graphscore.atomic import check_no_link
 from graphscore.errors import MissingExtraError, warn
 from graphscore.training.trainer import TrainingRecord
 
@@ -13,8 +15,10 @@ def tensorboard_writer(folder: str | os.PathLike[str]) -> Callable[[TrainingReco
     """Return an `on_record` function that writes scalars for TensorBoard into `folder`.
 
     Raises:
+        OutputError: `folder` is a link.
         MissingExtraError: tensorboard is not installed.
     """
+    check_no_link(Path(folder))
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
