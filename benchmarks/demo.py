@@ -19,7 +19,7 @@ def measure() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "demo"
         started = time.perf_counter()
-        command = [sys.executable, "-m", "graphscore.cli.main", "demo", "--out", str(run)]
+        command = [sys.executable, "-m", "graphscore", "demo", "--out", str(run)]
         subprocess.run(command, check=True)
         made = provenance() | {
             "seconds": time.perf_counter() - started,

@@ -71,6 +71,12 @@ def npz() -> list[Bomb]:
                 [("adj.npy", _npy("(1,7800,7800)", "'|u1'", half.tobytes()))], zipfile.ZIP_STORED
             ),
             "one-way edge in the last graph": lambda: _arrays(adj=late),
+            "no graphs of 10^9 nodes": lambda: _zip(
+                [
+                    ("adj.npy", _npy(f"(0,{10**9},{10**9})", "'|u1'", b"")),
+                    ("sizes.npy", _npy("(0,)", "'<i8'", b"")),
+                ]
+            ),
             "10^12 graphs without nodes": lambda: adj("(1000000000000,0,0)"),
             "a million graphs of one node": lambda: adj("(1000000,1,1)", data=bytes(10**6)),
             "60 million graphs of one node": lambda: adj("(60000000,1,1)", data=bytes(6 * 10**7)),

@@ -41,6 +41,9 @@ def graphml_texts() -> list[Bomb]:
             "name of 62 MB, UTF-16": lambda: (
                 f'<graphml><graph><node id="{chr(0x3C3C) * (31 * MB)}"/></graph></graphml>'
             ).encode("utf-16"),
+            "60 names of 1 MB": lambda: _xml(
+                b"".join(b"<%s%s/>" % (b"a" * (MB - 9 - k), "\u4e00".encode()) for k in range(60))
+            ),
             "default of 1 MB, 100,000 nodes": lambda: _xml(
                 numbers('<node id="{}"/>', 10**5),
                 b'<key id="k" attr.name="a"><default>' + b"x" * MB + b"</default></key>",

@@ -126,6 +126,15 @@ def _shape(shape: list[int]) -> Callable[[dict[str, Any]], None]:
     return apply
 
 
+_SHOWN: tuple[Any, ...] = (
+    {"\x1b": "\x1b[2J"},
+    {"[/a]": {}},
+    {"\x1b[2J": {}},
+    {"a": {"b": json.loads("[" * 900 + "]" * 900)}},
+)
+"""What `info` would print, of a card."""
+
+
 def file_attacks() -> Iterator[Attack]:
     """Files that are something else, or lie elsewhere."""
 
@@ -181,7 +190,7 @@ def file_attacks() -> Iterator[Attack]:
     for label, text in {"null": "null", "deep": "[" * 10**5, "huge": " " * 10**7}.items():
         yield Attack("files", f"card: {label}", _card(_always(text)), "info")
     for field in ("name", "data", "settings", "steps", "seconds", "weights", "metrics", "note"):
-        for value in (None, -1, "x" * 10**5, [1], {"x": [1]}, {"\x1b": "\x1b[2J"}):
+        for value in (None, -1, "x" * 10**5, [1], {"x": [1]}, *_SHOWN):
 
             def nasty(card: dict[str, Any], field: str = field, value: Any = value) -> str:
                 return json.dumps({**card, field: value})

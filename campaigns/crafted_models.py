@@ -134,7 +134,9 @@ def field_attacks(body: dict[str, Any], values: int) -> Iterator[Attack]:
 def _paths(value: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Paths of all fields; of a list, of its first element."""
     if isinstance(value, dict):
-        for key in [key for key in value if key != "digest"] + (["colour"] if above else []):
+        for key in [key for key in value if key != "digest"] + (
+            ["colour", "self"] if above else ["self"]
+        ):
             yield (*above, key)
             if key in value:
                 yield from _paths(value[key], (*above, key))

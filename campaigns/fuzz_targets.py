@@ -243,7 +243,7 @@ def weights_seeds() -> list[bytes]:
 
 def read_log(data: bytes, folder: Path) -> None:
     written(folder, LOG, data)
-    for record in RunFolder(folder).records():
+    for record in RunFolder(folder).log.records():
         demand(isinstance(record, dict), f"a record that is a {type(record).__name__}")
 
 

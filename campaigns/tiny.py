@@ -63,7 +63,7 @@ def train(
 def state(run: Path) -> State:
     """Return what a run holds."""
     _, tensors = read_checkpoint(run)
-    return tensors, [(record["step"], record["loss"]) for record in RunFolder(run).records()]
+    return tensors, [(record["step"], record["loss"]) for record in RunFolder(run).log.records()]
 
 
 @cache

@@ -88,7 +88,7 @@ def parameter_count(generator: GraphGenerator) -> int:
 
 def training_log(run: Path) -> Record:
     """The last line of the training log in a run folder."""
-    return RunFolder(run).records()[-1]
+    return RunFolder(run).log.records()[-1]
 
 
 def model_identity(name: str) -> Record:

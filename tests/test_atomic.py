@@ -280,3 +280,8 @@ def test_a_link_is_as_writable_as_the_place_it_points_to(tmp_path):
     link.symlink_to(tmp_path / "file" / "below")
     with pytest.raises(OutputError, match="is a file and not a folder"):
         check_place(link)
+
+
+def test_the_root_is_no_name_of_a_file():
+    with pytest.raises(OutputError, match="/: is no name of a file"):
+        check_place(Path("/"))

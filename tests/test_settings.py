@@ -27,6 +27,11 @@ def test_an_unknown_key_suggests_the_nearest(key):
     assert str(caught.value) == f"unknown setting '{key}'; did you mean 'learning_rate'?"
 
 
+def test_a_key_may_be_named_self():
+    with pytest.raises(SettingsError, match="unknown setting 'self'"):
+        Inner(self=1)
+
+
 def test_a_hopeless_key_lists_what_is_known():
     with pytest.raises(
         SettingsError, match=r"unknown setting 'zzz'; known here: learning_rate, st"

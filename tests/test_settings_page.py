@@ -85,6 +85,21 @@ def test_bounds_are_those_of_the_page(section, name, default, values):
         assert not accepted(section, name, ends[1] + 1)
 
 
+@pytest.mark.parametrize(
+    ("section", "name", "value"),
+    [
+        ("network: edp-gnn", "channels", lambda length: [1] * length),
+        ("noise of an EDP-GNN", "sigmas", lambda length: [2 - k / length for k in range(length)]),
+        ("sampling: langevin", "sigmas", lambda length: [2 - k / length for k in range(length)]),
+    ],
+)
+def test_lengths_are_those_of_the_page(section, name, value):
+    (longest,) = re.findall(r"^at most (\d+), ", documented()[section][name][1])
+    assert len(getattr(SECTIONS[section](**{name: value(int(longest))}), name)) == int(longest)
+    with pytest.raises(SettingsError, match=f"at most {longest}"):
+        SECTIONS[section](**{name: value(int(longest) + 1)})
+
+
 @pytest.mark.parametrize(("section", "name", "default", "values"), ROWS)
 def test_choices_are_those_of_the_page(section, name, default, values):
     choices = [choice.strip('"') for choice in re.findall(r'`("[^`]*")`', values)]

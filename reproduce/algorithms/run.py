@@ -102,7 +102,7 @@ def learn_and_evaluate(
             "steps": trainer.step,
             "graphs": trainer.step * settings.batch_size,
             "seconds": trainer.seconds,
-            "curve": RunFolder(run).records(),
+            "curve": RunFolder(run).log.records(),
         },
         "test_seconds": time.perf_counter() - started,
     }
@@ -129,7 +129,7 @@ def _train(
     def keep(record: TrainingRecord) -> None:
         nonlocal saved
         row = _row(record)
-        folder.append(row)
+        folder.log.append(row)
         if on_record is not None:
             on_record(row)
         if record.seconds - saved >= checkpoint_seconds:

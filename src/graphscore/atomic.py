@@ -150,7 +150,9 @@ def check_place(path: Path) -> None:
         parents = Path(os.path.realpath(path)).parents
     except OSError as error:  # the current folder is gone
         raise _refusal(path, error) from error
-    place = next(folder for folder in parents if os.path.exists(folder))
+    place = next((folder for folder in parents if os.path.exists(folder)), None)
+    if place is None:
+        raise OutputError(f"{path}: is no name of a file. Give another name.")
     if not place.is_dir():
         raise OutputError(f"{path}: {place} is a file and not a folder. Give another name.")
     if not os.access(place, os.W_OK):

@@ -6,8 +6,10 @@ import errno
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ from ..tiny_generator import GRAPHS, make
 
 HOLDER = """
 import sys
+import warnings
 from pathlib import Path
 from graphscore.artifacts.lock import locked
 with locked(Path(sys.argv[1])):
@@ -151,6 +154,17 @@ def test_a_file_system_whose_numbers_of_files_differ(run, monkeypatch, locks):
     with pytest.warns(GraphscoreWarning, match="cannot be locked") as caught:
         assert make(steps=9).fit(GRAPHS, run=run, resume=True).step == 9
     assert len(caught) == 1
+
+
+def test_a_killed_training_on_this_host_is_nobodys(run, monkeypatch):
+    """Whatever the host is called."""
+    monkeypatch.setattr(socket, "gethostname", lambda: "fünf 'hosts'")
+    with locked(run):
+        content = (run / LOCK).read_bytes()
+    (run / LOCK).write_bytes(content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert make(steps=9).fit(GRAPHS, run=run, resume=True).step == 9
 
 
 def test_a_refused_training_leaves_no_folder(tmp_path):

@@ -53,7 +53,7 @@ def goes_on(run, capsys):
         assert make(steps=6).fit(GRAPHS, run=run, resume=True).step == 6
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        return [record["step"] for record in RunFolder(run).records()]
+        return [record["step"] for record in RunFolder(run).log.records()]
 
 
 @pytest.mark.parametrize("kind", BAD)
@@ -64,7 +64,7 @@ def test_a_bad_line_is_left_out(run, capsys, kind):
     lines.insert(3, BAD[kind])
     (run / LOG).write_bytes(b"\n".join(lines) + b"\n")
     with pytest.warns(GraphscoreWarning, match="2 lines are no records") as caught:
-        assert [record["step"] for record in RunFolder(run).records()] == [1, 3, 4]
+        assert [record["step"] for record in RunFolder(run).log.records()] == [1, 3, 4]
     assert len(caught) == 1
     assert goes_on(run, capsys) == [1, 3, 4, 5, 6]
 
@@ -124,7 +124,7 @@ def test_lines_that_cannot_be_written_are_written_later(tmp_path, full_disk):
         make(steps=6).fit(GRAPHS, run=run, on_record=on_record)
     assert len(caught) == 1
     assert "Training goes on" in str(caught[0].message)
-    assert [record["step"] for record in RunFolder(run).records()] == [1, 2, 3, 4, 5, 6]
+    assert [record["step"] for record in RunFolder(run).log.records()] == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_checkpoint_that_cannot_be_written_does_not_end_training(tmp_path, full_disk):
@@ -177,7 +177,7 @@ def test_the_first_checkpoint_must_be_written(tmp_path, full_disk):
 )
 def test_entries_are_numbers_that_can_be_shown(tmp_path, line):
     (tmp_path / "log.jsonl").write_bytes(line + b"\n")
-    with pytest.warns(GraphscoreWarning, match="1 lines are no records"):
+    with pytest.warns(GraphscoreWarning, match="1 line is no record of a training"):
         assert TrainingLog(tmp_path / "log.jsonl").records() == []
 
 
@@ -186,6 +186,18 @@ def test_a_log_without_end_is_not_read(tmp_path):
     os.truncate(tmp_path / "log.jsonl", 10**12)
     with pytest.warns(GraphscoreWarning, match="larger than"):
         assert TrainingLog(tmp_path / "log.jsonl").records() == []
+
+
+def test_a_log_that_cannot_be_read_is_kept_and_the_reason_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(log_module, "MOST_BYTES", 10)
+    log = TrainingLog(tmp_path / "log.jsonl")
+    log.path.write_text('{"step": 1}\n')
+    with pytest.warns(
+        GraphscoreWarning, match=r"cannot be read \(larger than 10 bytes\)\. It is k"
+    ):
+        log.cut(1)
+    assert (tmp_path / "log.jsonl.old").read_text() == '{"step": 1}\n'
+    assert log.records() == []
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs links")
@@ -213,10 +225,10 @@ def test_the_last_record_is_found_at_the_end_of_the_log(tmp_path, monkeypatch):
     read = []
     lines = log_module._lines
     monkeypatch.setattr(log_module, "_lines", lambda s: (read.append(k) or k for k in lines(s)))
-    with pytest.warns(GraphscoreWarning, match="1 lines are no records"):
+    with pytest.warns(GraphscoreWarning, match="1 line is no record of a training"):
         assert log.last({"loss"}) == {"step": 59_999, "loss": 59_999}
     assert 2**20 - 100 < sum(map(len, read)) <= 2**20
-    with pytest.warns(GraphscoreWarning, match="1 lines are no records"):
+    with pytest.warns(GraphscoreWarning, match="1 line is no record of a training"):
         assert log.last(set()) == {"step": 60_000, "other": 1}
     log.path.unlink()
     log.path.mkdir()

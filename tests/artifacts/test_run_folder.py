@@ -26,26 +26,26 @@ def folder(tmp_path):
 def test_resuming_cuts_the_log_back_to_the_checkpoint(folder):
     """Records after the checkpoint would be written a second time."""
     for step in (5, 10, 15):
-        folder.append({"step": step, "loss": 1 / step})
+        folder.log.append({"step": step, "loss": 1 / step})
         if step == 10:
             folder.checkpoint(document_of(step), {"optimiser.0.step": torch.tensor(10.0)})
     document, tensors = folder.read()
     folder.resume(document.step, {"seed": 1})
     assert document.step == 10
     assert tensors["optimiser.0.step"].item() == 10
-    assert folder.records() == [{"step": 5, "loss": 1 / 5}, {"step": 10, "loss": 1 / 10}]
+    assert folder.log.records() == [{"step": 5, "loss": 1 / 5}, {"step": 10, "loss": 1 / 10}]
 
 
 def test_a_line_cut_short_by_a_crash_is_left_out(folder):
     """The log stays readable, and goes on after resuming."""
-    folder.append({"step": 5})
+    folder.log.append({"step": 5})
     folder.checkpoint(document_of(5), {"optimiser.0.step": torch.tensor(5.0)})
     with (folder.path / LOG).open("a") as stream:
         stream.write('{"step": 1')
-    assert folder.records() == [{"step": 5}]
+    assert folder.log.records() == [{"step": 5}]
     folder.resume(5, {})
-    folder.append({"step": 10})
-    assert folder.records() == [{"step": 5}, {"step": 10}]
+    folder.log.append({"step": 10})
+    assert folder.log.records() == [{"step": 5}, {"step": 10}]
 
 
 def test_nothing_is_overwritten(folder, tmp_path):
@@ -126,7 +126,7 @@ def test_a_log_is_not_begun_through_a_link(tmp_path):
     (tmp_path / "run" / LOG).symlink_to(tmp_path / "outside")
     make().fit(GRAPHS, run=tmp_path / "run")
     assert (tmp_path / "outside").stat().st_size == 0
-    assert [record["step"] for record in RunFolder(tmp_path / "run").records()] == [1, 2, 3]
+    assert [record["step"] for record in RunFolder(tmp_path / "run").log.records()] == [1, 2, 3]
 
 
 @posix
@@ -143,7 +143,7 @@ def test_a_log_is_not_continued_through_a_link(tmp_path, outside):
 def test_an_empty_folder_may_be_used(tmp_path):
     run = RunFolder(str(tmp_path))
     run.start({})
-    assert run.records() == []
+    assert run.log.records() == []
 
 
 def test_a_model_without_training_state_cannot_be_continued(folder):

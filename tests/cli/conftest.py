@@ -9,10 +9,12 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import networkx as nx
 import pytest
 
+from graphscore.cli import interrupt
 from graphscore.cli.interrupt import STOP_SIGNALS
 from graphscore.cli.main import main
 from graphscore.config import read_config
@@ -87,8 +89,13 @@ def place(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 
 
 @pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]) -> Call:
-    """Run the program in this process."""
+def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
+    """Run the program in this process, which it does not end."""
+
+    def leave(code: int) -> NoReturn:
+        raise interrupt.StopSignal(code)
+
+    monkeypatch.setattr(interrupt, "_exit", leave)
 
     def run(*arguments: object) -> Outcome:
         capsys.readouterr()
@@ -136,7 +143,7 @@ def refused(place: Path, call: Call, tree: Callable[[Path], Tree]) -> Callable[.
 def program() -> list[str]:
     """The installed program, or the module where it is not on the path of this Python."""
     script = Path(sys.executable).with_name("graphscore")
-    return [str(script)] if script.exists() else [sys.executable, "-m", "graphscore.cli.main"]
+    return [str(script)] if script.exists() else [sys.executable, "-m", "graphscore"]
 
 
 @pytest.fixture

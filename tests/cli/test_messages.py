@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -9,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from graphscore.cli.tables import print_table
 
 ESCAPE = "\x1b]0;owned\x07\x1b[31m\u202e\r"
 VISIBLE = r"\x1b]0;owned\x07\x1b[31m\u202e\r"
@@ -160,3 +163,32 @@ def test_a_home_that_nobody_knows(call, monkeypatch, tmp_path):
     outcome = call("datasets", "export", "protein", "-o", tmp_path / "x.g6")
     assert outcome.code == 2
     assert "GRAPHSCORE_DATA" in outcome.err
+
+
+@posix
+def test_a_name_that_is_no_text_is_trained_on(place, call):
+    """JSON has no place for it; the model says where its graphs came from all the same."""
+    name = os.fsdecode(b"g\xff.g6")
+    (place / "graphs.g6").rename(place / name)
+    outcome = call("train", name, "--out", "new", "--config", "tiny.toml", "--steps", 1)
+    assert outcome.code == 0, outcome.err
+    assert json.loads((place / "new/checkpoint.json").read_text())["training_graphs"]["source"] == (
+        r"g\udcff.g6"
+    )
+    assert call("train", name, "--out", "new", "--resume", "--steps", 2).code == 0
+
+
+def test_tables_show_the_names_of_strangers_as_they_are(capsys):
+    """Neither their markup nor what a terminal would obey."""
+    print_table("t", ["[/a]", "\x1b[2J[bold]"], [["[/b]", "\x1b[2J"]])
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown
+    assert "[/a]" in shown
+    assert r"\x1b[2J[bold]" in shown
+
+
+def test_how_to_continue_can_be_pasted(place, call):
+    (place / "graphs.g6").rename(place / "my graphs.g6")
+    options = ["--config", "tiny.toml", "--steps", 9, "--max-seconds", 0]
+    error = call("train", "my graphs.g6", "--out", "my run", *options).err
+    assert "graphscore train 'my graphs.g6' --out 'my run' --resume" in error

@@ -137,6 +137,38 @@ def test_ignored_signals_stay_ignored(place, program, environment):
     _assert_complete(place / "new")
 
 
+LOST = """
+import os, signal, time
+try:
+    os.kill(os.getpid(), signal.{})
+    time.sleep(0.1)
+except BaseException:
+    pass
+"""
+
+
+def test_a_signal_is_not_lost_where_modules_are_loaded(tmp_path, environment):
+    """Modules written in C clear exceptions, or load what was interrupted once more."""
+    (tmp_path / "lost.py").write_text(LOST.format("SIGTERM"))
+    program = (
+        "from graphscore.cli.interrupt import signals_end_the_program\n"
+        "with signals_end_the_program():\n    import lost"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment)
+    assert done.returncode == 143
+
+
+def test_ctrl_c_while_the_commands_are_loaded_shows_no_traceback(tmp_path, environment):
+    (tmp_path / "cyclopts.py").write_text(LOST.format("SIGINT"))
+    done = subprocess.run(
+        [sys.executable, "-c", "from graphscore.__main__ import main; main()"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+    )
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
+
+
 def test_a_signal_before_training_ends_at_once(place, call, tree, monkeypatch):
     """While graphs are read: nothing has been written."""
     load = train_module.load

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 from pathlib import Path
 
@@ -198,6 +199,24 @@ def test_tu_folder(tmp_path, write_tu):
         [(0, 1)],
     )
     assert second.nodes[2] == {"label": 2, "x": [2.0, 1.0]}
+
+
+def test_the_files_of_a_tu_folder_may_be_compressed(tmp_path, write_tu):
+    """All or some of them; not both ways at once."""
+    write_tu(tmp_path)
+    expected = read_graphs(tmp_path)
+    for path in [*tmp_path.iterdir()][:-1]:
+        (tmp_path / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    for format in (None, "tu"):
+        found = read_graphs(tmp_path, format=format)
+        assert [dict(g.nodes(data=True)) for g in found] == [
+            dict(g.nodes(data=True)) for g in expected
+        ]
+        assert [list(g.edges) for g in found] == [list(g.edges) for g in expected]
+    write_tu(tmp_path)
+    with pytest.raises(GraphDataError, match=r"both TOY_.*\.txt and TOY_.*\.txt\.gz. Remove one"):
+        read_graphs(tmp_path)
 
 
 def test_tu_nodes_may_come_in_any_order(tmp_path, write_tu):

@@ -164,7 +164,7 @@ def test_everything_is_counted_together():
     reading.add_bytes("g", 8)
     for check in (reading.check_nodes, reading.check_total_nodes, reading.check_edges):
         check("g", 0)
-        with pytest.raises(GraphDataError, match="in all graphs together"):
+        with pytest.raises(GraphDataError, match="in all graphs up to this one"):
             check("g", 1)
     with pytest.raises(GraphDataError, match="more than 30 bytes"):
         reading.add_bytes("g", 1)

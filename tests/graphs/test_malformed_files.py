@@ -68,7 +68,7 @@ MALFORMED = [
     (
         "g.graphml",
         XML.format(GRAPH.format('<edge source="0" target="9"/>')).encode(),
-        ["g.graphml", "1 <node> elements but 2"],
+        ["g.graphml", "node '9', which is not declared"],
     ),
     ("g.graphml", XML.format(GRAPH.format("<hyperedge/>")).encode(), ["not valid GraphML"]),
     (

@@ -19,6 +19,7 @@ from graphscore.config import RunSettings, changed_settings
 from graphscore.errors import CheckpointError, OutputError, SettingsError
 from graphscore.graphs import GraphBatch
 from graphscore.models import MODELS, Model, SizeDistribution
+from graphscore.streams import visible
 from graphscore.training.training_state import AVERAGE, mismatch
 
 
@@ -144,7 +145,8 @@ def describe_graphs(data: GraphBatch, source: str) -> TrainingGraphs:
     digest = hashlib.sha256()
     digest.update(data.sizes.to(torch.int64).numpy().tobytes())
     digest.update((data.adj > 0).numpy().tobytes())
-    return TrainingGraphs(source=source, graphs=len(data), sha256=digest.hexdigest())
+    # JSON has no place for the bytes of a file name that are no text.
+    return TrainingGraphs(source=visible(source), graphs=len(data), sha256=digest.hexdigest())
 
 
 def check_continues(

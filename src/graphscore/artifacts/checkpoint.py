@@ -197,7 +197,8 @@ def _search(
             document = read_document_file(path)
             tensors = read_tensors(folder, document) if with_tensors else {}
         except DamagedError as error:
-            damaged.append(error)
+            error.__context__ = None  # it holds the content of the file, as the trace does
+            damaged.append(error.with_traceback(None))
         except CheckpointError as error:  # as it was written: nothing takes its place
             return None, _each(damaged), error
         else:

@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from graphscore.atomic import make_folder
 from graphscore.errors import OutputError, warn
+from graphscore.streams import visible
 
 LOCK = ".train.lock"
 TRIES = 100
@@ -44,7 +44,10 @@ def locked(folder: Path) -> Iterator[None]:
         make_folder(folder)
         descriptor = _open(path)
     except OSError as error:
-        raise OutputError(f"{path}: cannot write ({error.strerror}).") from None
+        raise OutputError(
+            f"{folder}: cannot be written to ({error.strerror}). Give another folder, or make this "
+            "one writable."
+        ) from None
     _HELD.add(descriptor)
     try:
         yield
@@ -166,15 +169,16 @@ def _introduce(descriptor: int, path: Path) -> None:
         os.write(descriptor, content)
 
 
-def _holder(descriptor: int) -> dict[str, Any] | None:
+def _holder(descriptor: int) -> dict[str, str] | None:
     """What the file says; None if that is nothing."""
     with contextlib.suppress(OSError, ValueError, RecursionError):
         os.lseek(descriptor, 0, os.SEEK_SET)
         said = json.loads(os.read(descriptor, 1000))
         if isinstance(said, dict) and {"pid", "host", "since"} <= said.keys():
-            return {key: ascii(said[key]).strip("'") for key in ("pid", "host", "since")}
+            return {key: str(said[key]) for key in ("pid", "host", "since")}
     return None
 
 
-def _in_words(holder: dict[str, Any]) -> str:
-    return f"by process {holder['pid']} on host {holder['host']} since {holder['since']}"
+def _in_words(holder: dict[str, str]) -> str:
+    pid, host, since = (visible(holder[key]) for key in ("pid", "host", "since"))
+    return f"by process {pid} on host {host} since {since}"

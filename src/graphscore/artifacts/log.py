@@ -18,8 +18,8 @@ from graphscore.regular import open_regular
 
 LONGEST = 1 << 20
 """Bytes of a line; a longer one is no record. Also of the end of a log, which has its last one."""
-MOST_BYTES = 1 << 28
-"""Of a log; a hundred million steps take less."""
+MOST_BYTES = 1 << 30
+"""Of a log; about 3 million records."""
 PER_LEVEL = "per_level"
 """The one entry of a record that is a list."""
 
@@ -109,14 +109,14 @@ class TrainingLog:
 
     def cut(self, step: int) -> None:
         """Rewrite the log with the records up to `step`, where training continues."""
-        kept = None
-        for _ in range(2):  # a disk may fail once
-            with contextlib.suppress(OSError):
-                kept = self._lines_up_to(step)
-                break
-        if kept is None:
-            kept = b""
-            set_aside(self.path)
+        try:
+            kept = self._lines_up_to(step)
+        except OSError:
+            try:
+                kept = self._lines_up_to(step)  # a disk may fail once
+            except OSError as error:
+                set_aside(self.path, error.strerror)
+                kept = b""
         write_file(self.path, kept, follow_links=False)
 
     def _lines_up_to(self, step: int) -> bytes:
@@ -150,7 +150,8 @@ class TrainingLog:
                 elif line.endswith(b"\n") and line.strip():
                     left_out += 1
         if left_out:
-            warn(f"{self.path}: {left_out} lines are no records of a training and are left out.")
+            what = "1 line is no record" if left_out == 1 else f"{left_out} lines are no records"
+            warn(f"{self.path}: {what} of a training, left out.")
 
 
 def _lines(stream: Any) -> Iterator[bytes]:
@@ -179,8 +180,11 @@ def _is_number(value: Any) -> bool:
     return type(value) is float or (type(value) is int and abs(value) < 2**63)
 
 
-def set_aside(path: Path) -> None:
+def set_aside(path: Path, reason: str | None) -> None:
     """Rename what is in the way of a file of a run, with a warning; nothing is removed.
+
+    Args:
+        reason: why it cannot be read.
 
     Raises:
         OutputError: it cannot be renamed.
@@ -193,4 +197,4 @@ def set_aside(path: Path) -> None:
         raise OutputError(
             f"{path}: cannot be read, nor renamed ({error.strerror}). Remove it by hand."
         ) from None
-    warn(f"{path}: cannot be read as a file of this run; it is kept as {new.name}.")
+    warn(f"{path}: cannot be read ({reason}). It is kept as {new.name}, and a new one is begun.")

@@ -23,6 +23,8 @@ MOST_VALUES = 250_000
 """In a JSON file; each takes some hundred bytes once it is read."""
 MOST_ENTRIES = 1000
 """Of one object or list; whoever checks types keeps an error for each, of thousands of bytes."""
+DEEPEST = 50
+"""Objects and lists within each other; real ones have some four."""
 LONGEST_NAME = 200
 """Characters of a name in an object."""
 Place = tuple[str, ...]
@@ -118,6 +120,8 @@ def parse_json(content: bytes, longer: Mapping[Place, int] | None = None) -> Any
 def _check_entries(value: Any, longer: Mapping[Place, int], place: Place) -> None:
     if not isinstance(value, dict | list):
         return
+    if len(place) >= DEEPEST:
+        raise ValueError(f"more than {DEEPEST} objects and lists within each other")
     most = longer.get(place, MOST_ENTRIES)
     if len(value) > most:
         where = ".".join(place) or "the whole"

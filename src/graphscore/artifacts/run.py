@@ -117,7 +117,7 @@ class TrainingRun:
             def report(record: TrainingRecord) -> None:
                 update(record.step, f"loss {record.loss:.2f} ({record.per_pair:.3f} per pair)")
                 if self._folder is not None:
-                    self._folder.append(record.to_dict())
+                    self._folder.log.append(record.to_dict())
                 if time.monotonic() - self._written >= checkpoint_seconds:
                     self._try_checkpoint()
                 if on_record is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Set
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -42,16 +41,20 @@ class RunFolder:
     Args:
         keep: how many checkpoints stay; the older ones are for when the newest is damaged.
 
+    Attributes:
+        path: the folder.
+        log: its records.
+
     Raises:
         SettingsError: `keep` is less than 1.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, keep: int = KEEP) -> None:
         if keep < 1:
-            raise SettingsError(f"keep {keep}: at least 1 checkpoint is kept.")
+            raise SettingsError(f"--keep {keep}: give at least 1 (keep=...).")
         self.path = Path(path)
         self._keep = keep
-        self._log = TrainingLog(self.path / LOG)
+        self.log = TrainingLog(self.path / LOG)
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep other processes from training in this folder; readers are not kept from reading.
@@ -93,7 +96,7 @@ class RunFolder:
             OutputError: as `check_new`.
         """
         self.check_new()
-        self._log.start()
+        self.log.start()
         self._write_settings(settings)
 
     def _nothing_to_lose(self) -> bool:
@@ -106,7 +109,7 @@ class RunFolder:
     def _write_settings(self, settings: dict[str, Any]) -> None:
         path = self.path / SETTINGS
         if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
-            set_aside(path)
+            set_aside(path, "no ordinary file")
         write_file(path, (json.dumps(settings, indent=1) + "\n").encode(), follow_links=False)
 
     def read(self) -> Stored:
@@ -125,7 +128,7 @@ class RunFolder:
 
     def resume(self, step: int, settings: dict[str, Any]) -> None:
         """Cut the log back to `step`, where training continues, and store the settings."""
-        self._log.cut(step)
+        self.log.cut(step)
         self._write_settings(settings)
 
     def store_settings(self, settings: dict[str, Any]) -> None:
@@ -140,23 +143,11 @@ class RunFolder:
         if self.is_run():
             self._write_settings(settings)
 
-    def append(self, record: dict[str, Any]) -> None:
-        """Add one record to the log; a warning if it cannot be written now."""
-        self._log.append(record)
-
-    def records(self) -> list[dict[str, Any]]:
-        """Read the log, without lines that cannot be read."""
-        return self._log.records()
-
-    def last_record(self, names: Set[str]) -> dict[str, Any] | None:
-        """Return the last record that has entries of these names; None where there is none."""
-        return self._log.last(names)
-
     def checkpoint(self, document: ModelDocument, tensors: dict[str, Tensor]) -> None:
         """Replace the checkpoint, and keep some older ones.
 
         Raises:
             OutputError: it cannot be written; the one before is intact.
         """
-        self._log.sync()
+        self.log.sync()
         write_checkpoint(self.path, document, tensors, keep=self._keep)

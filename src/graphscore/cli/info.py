@@ -95,7 +95,7 @@ def report(
 
     document = document or read_checkpoint(run)[0]
     model = model_of(document, run)
-    last = RunFolder(run).last_record({"loss", "summed", "per_pair"})
+    last = RunFolder(run).log.last({"loss", "summed", "per_pair"})
     low, high = min(document.sizes), max(document.sizes)
     settings, graphs = model.settings.model_dump(mode="json"), document.training_graphs
     steps, communities = model.settings.steps, model.communities

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import NoReturn
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 STOP_SIGNALS = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
@@ -18,12 +19,29 @@ SAME_REQUEST_SECONDS = 1.0
 """Signals within this time are one request: the terminal and `make` may both send one."""
 
 
+_exit = os._exit
+
+
+def _loads_module(frame: FrameType | None) -> bool:
+    """Whether a module is being loaded.
+
+    What is raised there may be lost in C code that loads modules, or leave them in halves; and
+    nothing is being written.
+    """
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "_load_unlocked" and code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
 class StopSignal(KeyboardInterrupt):
     """A signal that ends the program; whatever cleans up after Ctrl-C cleans up after it too."""
 
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.exit_code = 128 + number
+    def __init__(self, exit_code: int) -> None:
+        super().__init__(exit_code)
+        self.exit_code = exit_code
 
 
 class _Received:
@@ -46,13 +64,19 @@ class _Received:
         self.number, self._last = self.number or number, now
         return True
 
+    def end_program(self, frame: FrameType | None) -> NoReturn:
+        """Leave what is done in `frame`, with the code of the first signal."""
+        if _loads_module(frame):
+            _exit(self.exit_code)
+        raise StopSignal(self.exit_code)
+
 
 class _EndOfProgram(_Received):
     """Ends what runs in the main thread, wherever it is."""
 
     def on_signal(self, number: int, frame: FrameType | None) -> None:
         if self.note(number):
-            raise StopSignal(self.number or number)
+            self.end_program(frame)
 
 
 class StopRequest(_Received):
@@ -75,10 +99,11 @@ class StopRequest(_Received):
         if not self.note(number):
             return
         if not first:
-            raise StopSignal(self.number or number)
+            self.end_program(frame)
+        hint = b"; Ctrl-C again to stop at once" if number == signal.SIGINT else b""
         # Not print: a signal may arrive during one, and streams are not reentrant.
         with contextlib.suppress(OSError):
-            os.write(2, b"stopping after this step; Ctrl-C again to stop at once\n")
+            os.write(2, b"stopping after this step" + hint + b"\n")
 
 
 @contextmanager

@@ -42,7 +42,8 @@ def print_table(
     table = Table(title=escape(visible(title)), title_justify="left")
     for index, column in enumerate(columns):
         justify: Literal["left", "right"] = "left" if index < text else "right"
-        table.add_column(column, justify=justify, overflow="fold", no_wrap=index >= text)
+        name = escape(visible(shortened(column)))
+        table.add_column(name, justify=justify, overflow="fold", no_wrap=index >= text)
     for row in rows:
         table.add_row(*(escape(visible(shortened(cell))) for cell in row))
     console = Console()

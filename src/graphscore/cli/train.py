@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
 from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, load
@@ -125,8 +126,8 @@ def _report(data: str, out: Path, *, finished: bool, json: bool) -> None:
     report(out, json=json)
     if not finished:
         say(
-            f"stopped early; continue with: graphscore train {data} --out {out} --resume"
-            " and the same options for reading graphs"
+            f"stopped early; continue with: graphscore train {quote(data)} --out {quote(str(out))}"
+            " --resume (and --keep and options for reading graphs, if you gave any)"
         )
 
 

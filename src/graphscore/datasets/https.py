@@ -65,7 +65,7 @@ def _content(url: str, max_bytes: int, end: float) -> bytes:
             if len(received) > max_bytes:
                 raise OSError(f"it has more than the {max_bytes} bytes allowed")
             if time.monotonic() > end:
-                break  # nobody waits any more
+                raise TimeoutError(f"it was not complete after {TOTAL_SECONDS} s")
         if declared.isdecimal() and len(received) != int(declared):
             raise OSError(f"it ended after {len(received)} of {declared} bytes")
         return bytes(received)

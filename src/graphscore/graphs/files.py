@@ -253,14 +253,9 @@ def _read_folder(path: Path, format: str | None, reading: Reading) -> Iterator[C
     by_format: dict[str, tuple[OnePerFile, list[str]]] = {}
     for name, form in FORMATS.items():
         if isinstance(form, WholeFolder):
-            recognised = any(member.endswith(form.required) for member in names)
+            recognised = any(m.removesuffix(".gz").endswith(form.required) for m in names)
             if format == name or (format is None and recognised):
-                endings = form.required + form.optional
-                files = {
-                    member: contents(path / member, f"{path.name}/{member}", reading)
-                    for member in names
-                    if member.endswith(endings)
-                }
+                files = _parts(path, names, form.required + form.optional, reading)
                 return form.decode(files, path.name, reading)
         elif isinstance(form, OnePerFile):
             found = [m for m in names if _suffix(m) in form.suffixes and not (path / m).is_dir()]
@@ -280,6 +275,20 @@ def _read_folder(path: Path, format: str | None, reading: Reading) -> Iterator[C
         source = f"{path.name}/{member}"
         parts.append(form.decode(_contents(path / member, source, reading), source, reading))
     return itertools.chain.from_iterable(parts)
+
+
+def _parts(
+    path: Path, names: list[str], endings: tuple[str, ...], reading: Reading
+) -> dict[str, Bytes]:
+    """Read the files of one data set, decompressed, by their names without .gz."""
+    files: dict[str, Bytes] = {}
+    for member in names:
+        name = member.removesuffix(".gz")
+        if name in files:
+            raise GraphDataError(f"{path}: both {name} and {name}.gz. Remove one of them.")
+        if name.endswith(endings):
+            files[name] = contents(path / member, f"{path.name}/{member}", reading)
+    return files
 
 
 def _suffix(name: str) -> str:

@@ -178,7 +178,7 @@ class Reading:
 
 def _too_many(where: str, what: str, limit: int) -> GraphDataError:
     return GraphDataError(
-        f"{where}: up to here more than {limit} {what} in all graphs together. "
+        f"{where}: more than {limit} {what} in all graphs up to this one. "
         f"{_remedy(f'max_total_{what}')}"
     )
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
+import networkx as nx
+import numpy as np
 import pytest
 
 from graphscore.errors import GraphDataError
-from graphscore.graphs.formats.gml import decode_gml
+from graphscore.graphs.formats.gml import decode_gml, encode_gml
 from graphscore.graphs.limits import Reading
 
 NODE = "node [ id 0 ]"
@@ -41,6 +43,13 @@ REFUSED = [
     (f"graph [ {NODE} edge [ target 0 ] ]", "a edge without 'source'"),
     (f"graph [ {NODE} edge [ source 0 ] ]", "a edge without 'target'"),
     ("graph [ node [ id 0 id 0 ] ]", "two 'id' in one node"),
+    ("graph [ node [ id 0 label 1 label 2 ] ]", "two 'label' in one node"),
+    (f"graph [ {EDGE.format('weight 5 weight 1')} ]", "two 'weight' in one edge"),
+    (f"graph [ directed 0 directed 1 {NODE} ]", "two 'directed' in one graph"),
+    (f"graph [ {NODE} size 1e ]", "unexpected b'1e"),
+    (f"graph [ {NODE} size 1x ]", "unexpected b'1x"),
+    (f"graph [ {NODE} size 1.0.0 ]", "unexpected b'1.0.0"),
+    (f"graph [ {NODE} si-ze 1 ]", "unexpected b'si-ze"),
     (f"graph [ {EDGE.format('source 0')} ]", "two 'source' in one edge"),
     (f"graph [ {EDGE.format('target 1')} ]", "two 'target' in one edge"),
     ("graph [ node [ id 0 colour red ] ]", "unexpected 'red' after colour"),
@@ -103,8 +112,11 @@ def test_lists_and_keys_elsewhere_are_left_out(text):
         ('size ""', {"size": ""}),
         ('size "7"', {"size": "7"}),
         ('size "&#228;&amp;"', {"size": "ä&"}),
-        ("size 1 size 2", {"size": 2}),
-        ('label "a" label "b"', {"label": "b"}),
+        ("size 1 size 2 size 3", {"size": [1, 2, 3]}),
+        ('size "_networkx_list_start" size 1', {"size": [1]}),
+        ("x 1.0 x 2.0", {"x": [1.0, 2.0]}),
+        ("size 1e-05", {"size": 1e-05}),
+        ("size -3E2", {"size": -300.0}),
         ("label red", {"label": "red"}),
         ('label "0"', {}),
         ('label "00"', {"label": "00"}),
@@ -150,3 +162,18 @@ def test_a_key_may_be_longer_than_a_value():
     key = "a" * 2**20
     found = attributes(f"{key}b 1 {key}c 2")
     assert found == {f"{key}b": 1, f"{key}c": 2}
+
+
+def test_numpy_numbers_are_written_as_numbers():
+    graph = nx.path_graph(1)
+    graph.nodes[0].update(a=np.int64(7), b=np.float32(0.5), c=np.bool_(True), d=2**31, e=-(2**31))
+    (candidate,) = decode_gml(encode_gml(graph), "g", Reading())
+    assert candidate.graph.nodes[0] == {"a": 7, "b": 0.5, "c": 1, "d": "2147483648", "e": -(2**31)}
+
+
+def test_lists_that_networkx_writes_are_read():
+    graph = nx.path_graph(2)
+    graph.nodes[0]["x"] = [1.0, 2.0]
+    graph.nodes[1]["x"] = [3.0]
+    text = "\n".join(nx.generate_gml(graph))
+    assert [data["x"] for _, data in decoded(text).nodes(data=True)] == [[1.0, 2.0], [3.0]]

@@ -63,7 +63,9 @@ def test_every_edge_of_graph6_counts_once(size):
     number = size - 1
     assert decode_lines(line, "g", Reading(Limits(max_total_edges=number)))
     data = line + b"A_\n"
-    with pytest.raises(GraphDataError, match=f"g line 2: up to here more than {number} edges"):
+    with pytest.raises(
+        GraphDataError, match=f"g line 2: more than {number} edges in all graphs up to this one"
+    ):
         decode_lines(data, "g", Reading(Limits(max_total_edges=number)))
 
 
@@ -110,3 +112,17 @@ def test_both_kinds_of_line_give_the_graph_that_networkx_wrote(size):
         for candidate in decode_lines(data, "g", Reading()):
             assert nx.utils.graphs_equal(candidate.graph, graph)
         assert encode_sparse6([graph]) + encode_graph6([graph]) == data
+
+
+@pytest.mark.parametrize("container", [bytes, bytearray])
+def test_what_is_around_a_line_is_left_out(container):
+    """A byte order mark, spaces, ends of lines of any kind and headers."""
+    data = b"\xef\xbb\xbf>>graph6<<Bw\r\n \t>>sparse6<<:An \x0b\x0c\r\n\r\n  \n@"
+    found = list(decode_lines(container(data), "g", Reading()))
+    assert [(c.where, len(c.graph)) for c in found] == [
+        ("g line 1", 3),
+        ("g line 2", 2),
+        ("g line 5", 1),
+    ]
+    with pytest.raises(GraphDataError, match="g line 2: "):
+        decode_lines(container(b"Bw\n\xef\xbb\xbfBw"), "g", Reading())

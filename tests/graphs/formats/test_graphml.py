@@ -48,7 +48,7 @@ def valued(text, kind):
 @pytest.mark.parametrize(
     ("kind", "text", "value"),
     [
-        *[("boolean", text, True) for text in ("true", "1", "True", "TRUE")],
+        *[("boolean", text, True) for text in ("true", "1", "True", "TRUE", "\n true ")],
         *[("boolean", text, False) for text in ("false", "0", "False")],
         *[(kind, "-12", -12) for kind in ("int", "integer", "long")],
         *[(kind, "2.5e3", 2500.0) for kind in ("float", "double")],
@@ -112,9 +112,10 @@ def test_everything_but_nodes_edges_and_their_data_is_left_out():
     )
     inside = (
         "<desc>about</desc><key/><data key='q'>1</data><desc><data key='q'>1</data></desc>"
-        "<node id='a'><desc>a<node/></desc><port name='p'/><data key='k'>1</data>"
-        "<port name='q'>2<data key='q'>3</data></port></node><node id='b'><edge/><key/></node>"
-        "<edge source='a' target='b'><desc/><node/></edge>"
+        "<node id='a'><desc>a</desc><port name='p'/><data key='k'>1</data>"
+        "<port name='q'>2<data key='q'>3</data></port></node>"
+        "<node id='b'><data key='k'><b><node/></b></data><key/></node>"
+        "<edge source='a' target='b'><desc/></edge>"
     )
     (candidate,) = decoded(document(inside, before=before, after="<node/><data/><key id='z' "
                                     "attr.name='z'/>"))  # fmt: skip
@@ -123,8 +124,37 @@ def test_everything_but_nodes_edges_and_their_data_is_left_out():
 
 
 def test_data_with_elements_within_is_left_out():
-    inside = '<node id="a"><data key="k">1<b>2</b>3</data></node><node id="b"/>'
+    inside = '<node id="a"><data key="k">\n <b>2</b>\n </data></node><node id="b"/>'
     assert attributes(document(inside, before=KEY.format("int"))) == [{}, {}]
+
+
+@pytest.mark.parametrize(
+    ("inside", "words"),
+    [
+        ('<node id="a"><data key="k">1<b/></data></node>', "text beside elements within one value"),
+        ('<node id="a"><data key="k"><b/>1</data></node>', "text beside elements within one value"),
+        (
+            '<node id="a"><data key="k">1</data><data key="k">1</data></node>',
+            "two values of 'size' in one <node>",
+        ),
+        (
+            '<node id="a"/><edge source="a" target="a"><data key="w">5</data>'
+            '<data key="w">1</data></edge>',
+            "two values of 'weight' in one <edge>",
+        ),
+        ('<group><node id="a"/></group>', "a <node> that is not directly within <graph>"),
+        ('<node id="a"><edge/></node>', "an <edge> that is not directly within <graph>"),
+        ('<node id="a"/><edge source="a" target="a" directed="no"/>', "'no' where true or false"),
+        (f'<node id="a" {"b" * 201}=""/>', "a name of an element or attribute of more than 200"),
+        (f"<{'b' * 201}/>", "a name of an element or attribute of more than 200 letters"),
+    ],
+)
+def test_nothing_is_left_out_in_silence(inside, words):
+    keys = KEY.format("int") + '<key id="w" attr.name="weight" attr.type="double"/>'
+    assert words in refused(document(inside, before=keys))
+    assert "two keys 'w'" in refused(document(NODE, before=keys + keys[-55:]))
+    names = f'<node id="a" {"b" * 200}=""/><{"c" * 200}/>'
+    assert attributes(document(names, before=keys)) == [{}]
 
 
 def test_attributes_belong_to_the_element_they_are_in():
@@ -160,6 +190,9 @@ def test_names_may_have_the_prefix_of_a_namespace():
         ("undirected", "", True),
         ("undirected", "false", True),
         ("undirected", "true", False),
+        ("undirected", "1", False),
+        ("directed", "1", True),
+        ("undirected", "0", True),
         ("directed", "", True),
         ("directed", "true", True),
         ("directed", "false", False),
@@ -279,7 +312,9 @@ def test_what_is_written_is_read_again():
     assert list(candidate.graph.edges) == [(0, 1), (1, 2)]
 
 
-@pytest.mark.parametrize("data", [{"note": "bell \x07"}, {"be\x07ll": 1}, {"note": "\ud800"}])
+@pytest.mark.parametrize(
+    "data", [{"note": "a\rb"}, {"note": "bell \x07"}, {"be\x07ll": 1}, {"note": "\ud800"}]
+)
 def test_characters_that_xml_has_not_are_not_written(data):
     graph = nx.path_graph(2)
     graph.nodes[1].update(data)

@@ -144,8 +144,14 @@ def test_sizes_are_the_numbers_of_first_nodes_that_exist():
     for kind in (np.int64, np.uint8):
         found = decoded(stack(adj=TWO, sizes=np.array([3, 1], kind)))
         assert [len(candidate.graph) for candidate in found] == [3, 1]
-    assert decoded(stack(adj=TWO[:0], sizes=np.zeros(0, int))) == []
-    assert decoded(stack(adj=TWO[:0])) == []
+
+
+@pytest.mark.parametrize("others", [{}, {"sizes": np.zeros(0, int)}])
+def test_a_stack_without_graphs_is_refused(others):
+    """Before memory is taken for one of its nodes, of which there may be billions."""
+    words = "g: no graphs in adj of shape (0, 1000000000, 1000000000)"
+    adj = np.zeros((0, 10**9, 10**9), np.uint8)
+    assert words in refused(stack(adj=adj, **others))
 
 
 @pytest.mark.parametrize(
@@ -258,10 +264,10 @@ def test_large_arrays_are_read_a_megabyte_at_a_time():
     ("limit", "words"),
     [
         ({"max_nodes": 2}, "g, graph 1: 3 nodes, but at most 2"),
-        ({"max_total_nodes": 2}, "g, graph 1: up to here more than 2 nodes"),
-        ({"max_total_nodes": 5}, "g, graph 2: up to here more than 5 nodes"),
-        ({"max_total_nodes": 1}, "g: up to here more than 1 nodes"),
-        ({"max_total_edges": 3}, "g, graph 2: up to here more than 3 edges"),
+        ({"max_total_nodes": 2}, "g, graph 1: more than 2 nodes in all graphs up to this one"),
+        ({"max_total_nodes": 5}, "g, graph 2: more than 5 nodes in all graphs up to this one"),
+        ({"max_total_nodes": 1}, "g: more than 1 nodes in all graphs up to this one"),
+        ({"max_total_edges": 3}, "g, graph 2: more than 3 edges in all graphs up to this one"),
     ],
 )
 def test_limits_are_told_where_they_are_passed(limit, words):
@@ -272,7 +278,9 @@ def test_limits_are_told_where_they_are_passed(limit, words):
 
 def test_edges_are_counted_before_they_are_looked_at():
     data = stack(adj=np.full((1, 4, 4), 5))
-    assert "g, graph 1: up to here more than 5 edges" in refused(data, max_total_edges=5)
+    assert "g, graph 1: more than 5 edges in all graphs up to this one" in refused(
+        data, max_total_edges=5
+    )
     assert "non-binary weight 5" in refused(data, max_total_edges=6)
 
 

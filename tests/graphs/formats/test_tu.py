@@ -197,8 +197,11 @@ def test_the_time_is_looked_at_for_every_graph():
     ("limit", "words"),
     [
         ({"max_nodes": 2}, "toy graph 2: 3 nodes, but at most 2"),
-        ({"max_total_nodes": 4}, "T_graph_indicator.txt: up to here more than 4 nodes"),
-        ({"max_total_edges": 1}, "toy graph 2: up to here more than 1 edges"),
+        (
+            {"max_total_nodes": 4},
+            "T_graph_indicator.txt: more than 4 nodes in all graphs up to this one",
+        ),
+        ({"max_total_edges": 1}, "toy graph 2: more than 1 edges in all graphs up to this one"),
         ({"max_bytes": 16 * 15 - 1}, "T_node_attributes.txt: more than 239 bytes"),
     ],
 )

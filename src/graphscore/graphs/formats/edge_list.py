@@ -24,7 +24,7 @@ from graphscore.graphs.simple import (
 )
 from graphscore.graphs.validation import Candidate
 
-_NODES_HEADER = re.compile(r"#\s*nodes:\s*([0-9]{1,18})\s*")
+_NODES_HEADER = re.compile(r"#\s*nodes:\s*([0-9]+)\s*")
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
 _LINE_ADVICE = "A line holds one node, or two nodes and optionally the weight 1."
@@ -60,7 +60,7 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
                         f"{source} line {number}: a second '# nodes:' comment; the first declares "
                         f"{declared} nodes. Keep one of them."
                     )
-                declared = int(header[1])
+                declared = int(header[1].lstrip("0")[:19] or "0")
                 reading.check_nodes(f"{source} line {number}", declared)
             continue
         tokens = line.partition("#")[0].replace(",", " ").split()

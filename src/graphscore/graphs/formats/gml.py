@@ -13,19 +13,22 @@ from graphscore.errors import GraphDataError
 from graphscore.graphs.formats.markup import NamedGraph, reason, with_scalars
 from graphscore.graphs.formats.text import MAX_LINE
 from graphscore.graphs.limits import Bytes, Reading
-from graphscore.graphs.validation import Candidate
+from graphscore.graphs.validation import FEATURE, Candidate
 
 _TOKEN = re.compile(
     rb"\xef\xbb\xbf|\s+|#[^\n]*"  # a byte order mark, spaces and comments
-    rb"|(?P<key>[A-Za-z][0-9A-Za-z_]*)"
-    rb"|(?P<real>[+-]?(?:[0-9]*\.[0-9]+|[0-9]+\.[0-9]*|INF)(?:[Ee][+-]?[0-9]+)?)"
+    rb"|(?:(?P<key>[A-Za-z][0-9A-Za-z_]*)"
     rb"|(?P<whole>[+-]?[0-9]+)"
+    rb"|(?P<real>[+-]?(?:[0-9]*\.[0-9]+|[0-9]+\.?|INF)(?:[Ee][+-]?[0-9]+)?)"
+    rb')(?=[\s\[\]"#]|\Z)'  # their end, so that none is taken for two
     rb'|"(?P<text>[^"]*)"'
     rb"|(?P<open>\[)|(?P<close>\])"
 )
 _MAX_DEPTH = 100
 _MAX_DIGITS = 40
-_NEEDED = {"id", "label", "source", "target", "weight", "x"}
+_ONCE = {"id", "label", "source", "target", "weight"}
+_NEEDED = _ONCE | {FEATURE}
+_LIST_OF_ONE = "_networkx_list_start"
 
 
 def decode_gml(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate]:
@@ -97,6 +100,7 @@ class _Lists:
         self._open: list[str] = []
         self._key: str | None = None
         self._graphs = 0
+        self._is_said = False  # whether the graph is directed
         self._values: dict[str, Any] = {}  # of the open node or edge
 
     def take(self, group: str, content: bytes) -> None:
@@ -153,15 +157,28 @@ class _Lists:
 
     def _set(self, key: str, group: str, content: bytes) -> None:
         if self._open == ["graph"] and key == "directed":
+            if self._is_said:
+                raise ValueError("two 'directed' in one graph")
+            self._is_said = True
             self._graph.is_directed = bool(_value(key, group, content))
         elif self._in_element():
             value = _value(key, group, content)
-            if key in ("id", "source", "target") and key in self._values:
+            if key in _ONCE and key in self._values:
                 raise ValueError(f"two {key!r} in one {self._open[1]}")
             if self._open[1] == "node":
                 self._graph.count_attributes(1)
             if key in _NEEDED or self._graph.attributes is not None:
-                self._values[key] = value
+                self._add(key, value)
+
+    def _add(self, key: str, value: object) -> None:
+        """Keep a value; those of a key that comes again are a list, as networkx writes lists."""
+        before = self._values.get(key)
+        if key not in self._values:
+            self._values[key] = value
+        elif isinstance(before, list):
+            before.append(value)
+        else:
+            self._values[key] = [value] if before == _LIST_OF_ONE else [before, value]
 
 
 _ELEMENTS = ("node", "edge")

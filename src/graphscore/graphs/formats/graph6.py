@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphscore.errors import GraphDataError
+from graphscore.graphs.formats.text import BYTE_ORDER_MARK
 from graphscore.graphs.limits import Bytes, Reading
 from graphscore.graphs.simple import Repairs, SimpleEdges, no_nodes, simple_edges
 from graphscore.graphs.validation import Candidate
 
 _CHUNK = 2**20  # characters that are unpacked at a time
-_LINE = re.compile(rb"[^ \t\r\n][^\n]*")
+_LINE = re.compile(rb"\S(?:[^\n]*\S)?")  # without the spaces around it
 _INVALID = re.compile(rb"[^?-~]")
 _SEXTETS = bytes(max(0, k - 63) for k in range(256))
 _NONE = np.array([], dtype=np.int64)
@@ -68,11 +69,13 @@ def _records(data: Bytes, source: str, reading: Reading) -> Iterator[tuple[str, 
         reading.tick(source)
         number += data.count(b"\n", counted, found.start())
         counted = found.start()
-        record = found[0].rstrip()
+        start, stop = found.span()
+        if start == 0 and data.startswith(BYTE_ORDER_MARK):
+            start = len(BYTE_ORDER_MARK)
         for header in _HEADERS:
-            record = record.removeprefix(header)
-        if record:
-            yield f"{source} line {number}", record
+            start += len(header) if data.startswith(header, start, stop) else 0
+        if start < stop:  # sliced once, because a line may be as long as the file
+            yield f"{source} line {number}", bytes(memoryview(data)[start:stop])
 
 
 def _candidate(where: str, record: bytes, reading: Reading) -> Candidate:

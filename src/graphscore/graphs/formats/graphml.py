@@ -16,13 +16,15 @@ from graphscore.graphs.formats.text import MAX_LINE, MAX_NAME, check_name
 from graphscore.graphs.limits import Bytes, Reading
 from graphscore.graphs.validation import FEATURE, Candidate
 
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# A carriage return would be read as a new line.
+_NOT_XML = re.compile("[^\t\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _PIECE = 2**18  # bytes that are given to expat at once
 _MAX_TAG = 2 * MAX_LINE  # expat may look at a tag again only when it has twice the bytes
 _MAX_DEPTH = 100
 _MAX_NAMES = 10_000  # different names of elements and attributes, and keys
 _MAX_DIGITS = 4300
 _NEEDED = {FEATURE, "weight"}  # they are checked before anything is kept
+_WITH_DATA = (["graph", "node"], ["graph", "edge"])
 
 
 def _number(text: str) -> int:
@@ -32,7 +34,10 @@ def _number(text: str) -> int:
 
 
 def _truth(text: str) -> bool:
-    return {"true": True, "1": True, "false": False, "0": False}[text.lower()]
+    known = {"true": True, "1": True, "false": False, "0": False}
+    if (said := text.strip().lower()) not in known:
+        raise ValueError(f"{text!r:.40} where true or false is expected")
+    return known[said]
 
 
 _TYPES: dict[str, Callable[[str], Any]] = {
@@ -109,6 +114,8 @@ def _parsed(data: Bytes, source: str, reading: Reading, *, keep: bool) -> NamedG
     def start(name: str, attributes: dict[str, str]) -> None:
         if len(parser.intern) > _MAX_NAMES:
             raise ValueError(f"more than {_MAX_NAMES} different names of elements and attributes")
+        if max(map(len, (name, *attributes))) > MAX_NAME:  # expat keeps every name
+            raise ValueError(f"a name of an element or attribute of more than {MAX_NAME} letters")
         elements.start(name.rpartition(":")[2], attributes)
 
     def refuse(*_: object) -> None:
@@ -168,6 +175,7 @@ class _Elements:
         self._keys: dict[str, tuple[str, Callable[[str], Any]]] = {}
         self._tag: dict[str, str] = {}  # of the open key, node or edge
         self._values: dict[str, Any] = {}
+        self._given: set[str] = set()  # of the values, those that are no defaults
         self._defaults: dict[str, dict[str, Any]] = {"node": {}, "edge": {}}
         self._key: str | None = None
         self._text: io.StringIO  # set with the key
@@ -196,16 +204,24 @@ class _Elements:
         elif within == ["graph"]:
             if name == "hyperedge":
                 raise ValueError("hyperedges are not supported")
-            self._tag, self._values = attributes, dict(self._defaults.get(name, {}))
+            self._tag, self._given = attributes, set()
+            self._values = dict(self._defaults.get(name, {}))
             if name == "node":
                 self._graph.count_attributes(len(self._values))
-        elif name == "data" and within in (["graph", "node"], ["graph", "edge"]):
+        elif name == "data" and within in _WITH_DATA:
             self._key, self._text = attributes.get("key"), io.StringIO()
             if self._key not in self._keys:
                 raise ValueError(f"no key {self._key!r:.40}")
             if within[1] == "node":
                 self._graph.count_attributes(1)
         else:
+            if (
+                name in ("node", "edge") and within.count("graph") == 1 and "data" not in within
+            ):  # of several graphs, their number is the error
+                article = "a" if name == "node" else "an"
+                raise ValueError(f"{article} <{name}> that is not directly within <graph>")
+            if self._key is not None and self._text.getvalue().strip():
+                raise ValueError("text beside elements within one value")
             self._key = None  # nested: no number and no text
 
     def text(self, text: str) -> None:
@@ -214,6 +230,8 @@ class _Elements:
             self._text.write(text)
             if self._text.tell() > MAX_LINE:
                 raise ValueError(f"a text of more than {MAX_LINE} characters")
+        elif self._open[-1] == "data" and self._open[1:-1] in _WITH_DATA and text.strip():
+            raise ValueError("text beside elements within one value")
 
     def end(self, _: str) -> None:
         """Meet the end of an element."""
@@ -226,10 +244,8 @@ class _Elements:
         elif self._open[1:] == ["graph"] and name == "node":
             self._graph.add_node(self._required("id"), self._values)
         elif self._open[1:] == ["graph"] and name == "edge":
-            either = {"true": True, "false": False}
-            if either.get(self._tag.get("directed", ""), self._graph.is_directed) != (
-                self._graph.is_directed
-            ):
+            said = self._tag.get("directed")
+            if said is not None and _truth(said) != self._graph.is_directed:
                 raise ValueError("directed and undirected edges in one graph")
             ends = self._required("source"), self._required("target")
             self._graph.add_edge(*ends, self._values.get("weight"))
@@ -242,6 +258,9 @@ class _Elements:
         if self._graph.attributes is None and name not in _NEEDED:
             value = None
         if self._open[1:] != ["key"]:
+            if name in self._given:
+                raise ValueError(f"two values of {name!r:.40} in one <{self._open[-1]}>")
+            self._given.add(name)
             self._values[name] = value
         elif text:
             for kind, values in self._defaults.items():
@@ -261,5 +280,7 @@ class _Elements:
             raise ValueError("a <key> without id or name, or too many keys")
         if kind not in _TYPES:
             raise ValueError(f"unknown attr.type {kind!r:.40}")
+        if attributes["id"] in self._keys:
+            raise ValueError(f"two keys {attributes['id']!r:.40}")
         source = self._graph.source
         self._keys[check_name(source, attributes["id"])] = check_name(source, name), _TYPES[kind]

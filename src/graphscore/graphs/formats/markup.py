@@ -88,9 +88,10 @@ class NamedGraph:
             GraphDataError: an edge of a node that is not declared, or a graph that is not simple.
         """
         if not all(self._declared):
+            name = next(n for n, k in self._names.items() if not self._declared[k])
             raise GraphDataError(
-                f"{self.source}: not valid {self.form} ({sum(self._declared)} <node> elements but "
-                f"{len(self._names)} different nodes named). Declare every node once."
+                f"{self.source}: not valid {self.form} (an edge of node {name!r}, which is not "
+                "declared). Declare every node once."
             )
         return simple_edges(
             self.source,
@@ -119,11 +120,15 @@ def with_scalars(graph: nx.Graph[Any]) -> nx.Graph[Any]:
     """Copy without node attributes that these formats have no type for, such as vectors."""
     plain: nx.Graph[Any] = nx.Graph()
     plain.add_nodes_from(
-        (node, {str(k): v for k, v in attributes.items() if isinstance(v, _SCALARS)})
+        (node, {str(k): _plain(v) for k, v in attributes.items() if isinstance(v, _SCALARS)})
         for node, attributes in graph.nodes(data=True)
     )
     plain.add_edges_from(graph.edges())
     return plain
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def reason(error: Exception) -> str:

@@ -50,6 +50,8 @@ def decode_npz(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate
         raise GraphDataError(
             f"{source}: adj of type {adj.dtype} and shape {adj.shape}. {_EXPECTED}"
         )
+    if not len(adj):  # its other sizes take no bytes, so nothing bounds them
+        raise GraphDataError(f"{source}: no graphs in adj of shape {adj.shape}. {_EXPECTED}")
     reading.check_total_nodes(source, len(adj))  # every graph has one at least
     node_mask = _node_mask(arrays, source)
     if feat is not None and (

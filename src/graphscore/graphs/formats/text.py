@@ -12,7 +12,7 @@ MAX_LINE = 2**20
 MAX_NAME = 200
 """Characters of the name of a node."""
 _BLOCK = 2**16
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def lines_of(data: Bytes, source: str, reading: Reading) -> Iterator[tuple[int, int, str]]:
@@ -21,7 +21,7 @@ def lines_of(data: Bytes, source: str, reading: Reading) -> Iterator[tuple[int, 
     Raises:
         GraphDataError: bytes that are not UTF-8, or a line longer than `MAX_LINE`.
     """
-    number, start = 1, len(_BYTE_ORDER_MARK) if data.startswith(_BYTE_ORDER_MARK) else 0
+    number, start = 1, len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0
     while start < len(data):
         reading.tick(source)
         stop = data.rfind(b"\n", start, start + _BLOCK) + 1
@@ -47,6 +47,11 @@ def lines_of(data: Bytes, source: str, reading: Reading) -> Iterator[tuple[int, 
             lines.pop()
         plain = block.isascii()
         for text in lines:
+            if "\r" in text.strip():
+                raise GraphDataError(
+                    f"{source} line {number}: a carriage return within a line. End lines with a "
+                    "new line."
+                )
             yield number, start, text
             number += 1
             start += (len(text) if plain else len(text.encode())) + 1

@@ -1,0 +1,18 @@
+"""The program `graphscore`, also as `python -m graphscore`."""
+
+from __future__ import annotations
+
+import signal
+
+
+def main() -> None:
+    """Run one command; while the commands are still loaded, Ctrl-C just ends the program."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from graphscore.cli.main import main as run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()
