@@ -239,7 +239,7 @@ def test_a_used_folder_is_not_trained_into(place, refused):
     (place / "mine/thesis.tex").write_text("mine")
     refused(["train", "graphs.g6", "--out", "mine"], "mine", "not an empty folder", "new folder")
     refused(["train", "graphs.g6", "--out", "graphs.g6"], "graphs.g6", "new folder")
-    refused(["train", "graphs.g6", "--out", "graphs.g6/new"], "graphs.g6/new", "cannot write")
+    refused(["train", "graphs.g6", "--out", "graphs.g6/new"], "graphs.g6/new", "cannot be written")
     refused(["demo", "--steps", "1", "--out", "mine"], "mine", "not an empty folder")
 
 
