@@ -19,7 +19,7 @@ SAME_REQUEST_SECONDS = 1.0
 """Signals within this time are one request: the terminal and `make` may both send one."""
 
 
-_exit = os._exit
+_exit = os._exit  # by another name in tests, which go on
 
 
 def _loads_module(frame: FrameType | None) -> bool:
