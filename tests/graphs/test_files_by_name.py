@@ -98,6 +98,26 @@ def test_the_format_that_is_asked_for_is_read(tmp_path, write_tu):
             read_graphs(tmp_path, format=form)
 
 
+def test_what_to_do_instead_is_said(tmp_path):
+    """Of archives, other formats, folders of folders, and files of several endings."""
+    for name, words in (("g.zip", "Unpack the archive first"), ("g.net", "that networkx reads")):
+        (tmp_path / name).write_bytes(b"1")
+        with pytest.raises(GraphDataError, match=words):
+            read_graphs(tmp_path / name)
+    (tmp_path / "raw").mkdir()
+    write_graphs(tmp_path / "g.g6", ONE)
+    with pytest.raises(GraphDataError, match=r"It holds g\.g6, raw: give one of them"):
+        read_graphs(tmp_path)
+    for name in ("1.edges", "README.txt"):
+        (tmp_path / "raw" / name).write_text("made by\n")
+    with pytest.raises(
+        GraphDataError, match=r"files ending in \.edges and in \.txt, which may not"
+    ):
+        read_graphs(tmp_path / "raw")
+    (tmp_path / "raw" / "1.edges").unlink()
+    assert len(read_graphs(tmp_path / "raw")) == 1
+
+
 @pytest.mark.parametrize("space", [b"", b" ", b"\n\t\r \x0b\x0c" * 20_000])
 def test_a_file_of_spaces_is_empty(tmp_path, space):
     """However many there are; a graph may follow them."""

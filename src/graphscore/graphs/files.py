@@ -30,6 +30,7 @@ from graphscore.graphs.validation import Candidate, GraphList, prepare_candidate
 FORMAT_NAMES = tuple(FORMATS)
 """Names that `format` may take."""
 
+_ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".7z", ".rar", ".bz2", ".xz")
 _BY_SUFFIX = {suffix: name for name, form in FORMATS.items() for suffix in form.suffixes}
 
 
@@ -212,8 +213,13 @@ class _Named:
         suffix = next((s for s in _BY_SUFFIX if stem.endswith(s) and stem != s), "")
         name = format or _BY_SUFFIX.get(suffix)
         if name is None:
+            advice = (
+                "Unpack the archive first. "
+                if lower.endswith(_ARCHIVES)
+                else "Graphs that networkx reads can be written by graphscore.graphs.write_graphs. "
+            )
             raise GraphDataError(
-                f"{path}: the format does not follow from the name. {_known_formats()}"
+                f"{path}: the format does not follow from the name. {advice}{_known_formats()}"
             )
         if gzipped and _is_compressed(FORMATS[name]):
             raise GraphDataError(f"{path}: .{name} is compressed already. Leave out the .gz.")
@@ -268,8 +274,16 @@ def _read_folder(path: Path, format: str | None, reading: Reading) -> Iterator[C
         )
     name = format or next(iter(by_format), "graph")
     if name not in by_format:
-        raise GraphDataError(f"{path}: no {name} files in this folder. {_known_formats()}")
+        packed = [s for s, n in _BY_SUFFIX.items() if isinstance(FORMATS[n], ManyPerFile)]
+        others = [m for m in names if (path / m).is_dir() or _suffix(m) in packed]
+        hint = f"It holds {', '.join(others[:3])}: give one of them. " if others else ""
+        raise GraphDataError(f"{path}: no {name} files in this folder. {hint}{_known_formats()}")
     form, found = by_format[name]
+    if len(suffixes := {_suffix(member) for member in found}) > 1:
+        raise GraphDataError(
+            f"{path}: files ending in {' and in '.join(sorted(suffixes))}, which may not all be "
+            "graphs. Give a folder with files of one ending."
+        )
     parts: list[Iterator[Candidate]] = []  # all sizes are known before the first graph is built
     for member in found:
         source = f"{path.name}/{member}"

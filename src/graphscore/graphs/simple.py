@@ -20,6 +20,7 @@ Kind = Literal["edges", "arcs", "directed"]
 """How edges are listed: each once; each in both directions if it is undirected; as directed."""
 
 DIRECTED, LOOPS = "made undirected", "self-loops dropped"
+_BLOCK = 2**16
 MERGE_ADVICE = "Keep one edge per pair, for instance with nx.Graph(g) on a networkx multigraph."
 
 
@@ -118,9 +119,14 @@ def simple_edges(
 def _one_way(
     codes: NDArray[np.int64], reverse: NDArray[np.int64], num_nodes: int
 ) -> tuple[int, int] | None:
-    """Return the first edge without reverse, if there is one."""
-    missing = np.setdiff1d(codes, reverse)
-    return divmod(int(missing[0]), num_nodes) if len(missing) else None
+    """Return the first edge without reverse, if there is one, from sorted codes of both."""
+    for start in range(0, len(codes), _BLOCK):  # not all at once, which takes memory
+        some = codes[start : start + _BLOCK]
+        place = reverse.searchsorted(some).clip(max=len(reverse) - 1)
+        missing = some[reverse[place] != some]
+        if len(missing):
+            return divmod(int(missing[0]), num_nodes)
+    return None
 
 
 def edge_codes(
@@ -177,8 +183,8 @@ def directed(where: str, one_way: tuple[object, object] | None) -> GraphDataErro
     example = "" if one_way is None else " (asymmetric: edge {!r} -> {!r} has no reverse)"
     return GraphDataError(
         f"{where}: directed{example.format(*one_way or ())}, but an undirected graph is expected. "
-        "To read every edge as undirected, use --undirected (in Python: prepare_graphs(graphs, "
-        "repairs=Repairs(undirected=True)), both from graphscore.graphs)."
+        "To read every edge as undirected, use --undirected (in Python: repairs=Repairs("
+        "undirected=True) of read_graphs or prepare_graphs, all from graphscore.graphs)."
     )
 
 
@@ -186,8 +192,8 @@ def self_loops(where: str, number: int, node: object) -> GraphDataError:
     """Return the error for self-loops."""
     return GraphDataError(
         f"{where}: {number} self-loop{'s' * (number > 1)}, the first at node {node!r}, but none "
-        "is expected. To drop them, use --drop-self-loops (in Python: prepare_graphs(graphs, "
-        "repairs=Repairs(drop_self_loops=True)), both from graphscore.graphs)."
+        "is expected. To drop them, use --drop-self-loops (in Python: repairs=Repairs("
+        "drop_self_loops=True) of read_graphs or prepare_graphs, all from graphscore.graphs)."
     )
 
 

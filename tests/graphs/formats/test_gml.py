@@ -49,7 +49,7 @@ REFUSED = [
     (f"graph [ {NODE} size 1e ]", "unexpected b'1e"),
     (f"graph [ {NODE} size 1x ]", "unexpected b'1x"),
     (f"graph [ {NODE} size 1.0.0 ]", "unexpected b'1.0.0"),
-    (f"graph [ {NODE} si-ze 1 ]", "unexpected b'si-ze"),
+    (f"graph [ {NODE} -size 1 ]", "unexpected b'-size"),
     (f"graph [ {EDGE.format('source 0')} ]", "two 'source' in one edge"),
     (f"graph [ {EDGE.format('target 1')} ]", "two 'target' in one edge"),
     ("graph [ node [ id 0 colour red ] ]", "unexpected 'red' after colour"),
@@ -155,6 +155,26 @@ def test_names_may_be_words_texts_and_numbers(names):
     edge = f"edge [ source {tail} target {head} ]"
     graph = decoded(f"graph [ {edge} node [ id {head} ] node [ id {tail} ] ]")
     assert list(graph.edges) == [(0, 1)]
+
+
+def test_names_and_numbers_may_be_those_of_programs():
+    """Names that GML does not allow, infinity and NaN in any writing, names of nodes as words."""
+    found = attributes("Strongly-ConnectedID 1 _pos 2 a -Infinity b Inf c +inf graphics [ y -Inf ]")
+    assert found == {"Strongly-ConnectedID": 1, "_pos": 2, "a": -np.inf, "b": np.inf, "c": np.inf}
+    assert math.isnan(attributes("a NaN")["a"])
+    assert attributes("a true b False") == {"a": True, "b": False}
+    text = 'graph [ node [ id user-1 ] node [ id b ] edge [ source user-1 target b weight "1" ] ]'
+    (candidate,) = decode_gml(text.encode(), "g", Reading())
+    assert list(candidate.graph.edges) == [(0, 1)]
+
+
+def test_an_edge_says_whether_it_is_directed():
+    text = "graph [ {} node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 {} ] ]"
+    for of_graph, of_edge in (("", "directed 1"), ("directed 1", "")):
+        with pytest.raises(GraphDataError, match="directed"):
+            decode_gml(text.format(of_graph, of_edge).encode(), "g", Reading())
+    data = text.format("directed true", "directed false").encode()
+    assert len(list(decode_gml(data, "g", Reading()))) == 1
 
 
 def test_a_key_may_be_longer_than_a_value():

@@ -61,3 +61,10 @@ def test_a_name_has_200_characters_at_most():
     assert check_name("g", "a" * 200) == "a" * 200
     with pytest.raises(GraphDataError, match=r"g: the name of a node has 201 .* at most 200"):
         check_name("g", "a" * 201)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_utf_16_is_named(encoding):
+    data = ("\ufeff" * (encoding != "utf-16") + "0 1\n").encode(encoding)
+    with pytest.raises(GraphDataError, match="g: UTF-16 text, but UTF-8 is expected"):
+        list(lines_of(data, "g", Reading()))

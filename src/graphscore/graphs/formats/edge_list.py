@@ -27,11 +27,19 @@ from graphscore.graphs.validation import Candidate
 _NODES_HEADER = re.compile(r"#\s*nodes:\s*([0-9]+)\s*")
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
+_NETWORKX = re.compile(r"([^{]*?)\s*\{([^{}]*)\}\s*")
+_WEIGHT = re.compile(r"['\"]weight['\"]\s*:\s*([^,]*)")
+_NO_SEPARATOR = re.compile(r"[(\[{].*|.*[)\]};]")
+_JOINED = re.compile(r"\w+[^\w\s]+\w+")
+_SEPARATORS = "Separate the two nodes of an edge by a space, a tab or a comma."
 _LINE_ADVICE = "A line holds one node, or two nodes and optionally the weight 1."
 
 
 def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate]:
-    """Read one graph from lines `u v`, `u,v`, `u v 1` (an edge) or `u` (a node); `#` comments.
+    """Read one graph from lines `u v`, `u,v`, `u v 1` (an edge) or `u` (a node).
+
+    Lines that begin with `#`, `%` or `//` are comments. Attributes that networkx writes behind an
+    edge, `{...}`, are left out; a weight among them must be 1.
 
     One comment `# nodes: 7` declares the nodes 0..6. Without it the nodes are those named, in
     numeric order if all are integers and in order of appearance otherwise. Each edge may be listed
@@ -52,7 +60,8 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
     named_in, lines = array("q"), array("q")
     ends = array("i"), array("i")
     for number, _, line in lines_of(data, source, reading):
-        if line.lstrip().startswith("#"):
+        if line.lstrip().startswith(("#", "%", "//", "*")):
+            _check_comment(line.strip(), f"{source} line {number}")
             header = _NODES_HEADER.fullmatch(line.strip())
             if header:
                 if declared is not None:
@@ -63,10 +72,14 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
                 declared = int(header[1].lstrip("0")[:19] or "0")
                 reading.check_nodes(f"{source} line {number}", declared)
             continue
-        tokens = line.partition("#")[0].replace(",", " ").split()
+        line = line.partition("#")[0]
+        if "{" in line and (with_data := _NETWORKX.fullmatch(line)):
+            weight = _WEIGHT.search(with_data[2])
+            line = f"{with_data[1]} {weight[1] if weight else ''}"
+        tokens = line.replace(",", " ").split()
         for token in tokens[:2]:
             if token not in nodes:
-                nodes[check_name(f"{source} line {number}", token)] = len(nodes)
+                nodes[_checked_name(f"{source} line {number}", token)] = len(nodes)
                 named_in.append(number)
                 reading.check_growing(source, len(nodes))
         if len(tokens) > 1:
@@ -76,6 +89,8 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
                 column.append(nodes[token])
             lines.append(number)
             reading.check_edges(source, len(lines) // 2)  # each may be listed twice
+    if declared is None:
+        _check_first_line(source, list(nodes), named_in, ends)
     place, names = _places(nodes, named_in, declared, source)
     num_nodes = len(names)
     tails, heads = (place[np.frombuffer(column, dtype=np.intc)] for column in ends)
@@ -95,10 +110,53 @@ def encode_edge_list(graph: nx.Graph[Any]) -> bytes:
     return "\n".join([*lines, ""]).encode()
 
 
+def _check_comment(line: str, where: str) -> None:
+    """Refuse the first lines of formats that are no edge lists.
+
+    Raises:
+        GraphDataError: they are those of Pajek or Matrix Market.
+    """
+    for start, name in (("*", "Pajek"), ("%%MatrixMarket", "Matrix Market")):
+        if line.startswith(start):
+            raise GraphDataError(
+                f"{where}: {line[:40]!r}, as in the format {name}, but an edge list is expected. "
+                "Read the file with another program, such as networkx or scipy, and write it again."
+            )
+
+
+def _checked_name(where: str, name: str) -> str:
+    """Return the name of a node, unless it shows that nodes are separated in another way."""
+    if _NO_SEPARATOR.fullmatch(name):
+        raise GraphDataError(f"{where}: {name[:40]!r} where a node is expected. {_SEPARATORS}")
+    return check_name(where, name)
+
+
+def _check_first_line(
+    source: str, names: list[str], named_in: array[int], ends: tuple[array[int], array[int]]
+) -> None:
+    """Refuse names of columns that would be two nodes, and lines that would be nodes only.
+
+    Raises:
+        GraphDataError: they are that, to all appearance.
+    """
+    if names and not ends[0] and all(map(_JOINED.fullmatch, names)):
+        raise GraphDataError(
+            f"{source} line {named_in[0]}: {names[0][:40]!r} where an edge is expected. "
+            f"{_SEPARATORS}"
+        )
+    are_numbers = [bool(_NUMBER.fullmatch(name)) for name in names]
+    if are_numbers[:2] == [False, False] and all(are_numbers[2:]) and len(names) > 2:
+        once = all(column.count(k) == (k == place) for k in (0, 1) for place, column in
+                   enumerate(ends))  # fmt: skip
+        if once and named_in[0] == named_in[1]:
+            raise GraphDataError(
+                f"{source} line {named_in[0]}: {names[0]!r} and {names[1]!r} look like the names "
+                "of columns, since all other nodes are numbers. Remove that line."
+            )
+
+
 def _check_weight(rest: list[str], where: str) -> None:
-    """Accept `{}` (written by networkx for an edge without data) or the weight 1."""
-    if rest == ["{}"]:
-        return
+    """Accept the weight 1."""
     if len(rest) > 1:
         raise GraphDataError(f"{where}: {len(rest) + 2} columns. {_LINE_ADVICE}")
     try:

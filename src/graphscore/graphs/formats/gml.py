@@ -17,9 +17,10 @@ from graphscore.graphs.validation import FEATURE, Candidate
 
 _TOKEN = re.compile(
     rb"\xef\xbb\xbf|\s+|#[^\n]*"  # a byte order mark, spaces and comments
-    rb"|(?:(?P<key>[A-Za-z][0-9A-Za-z_]*)"
+    rb"|(?:(?P<key>[A-Za-z_][^\s\[\]\"#]*)"  # more than GML allows, because programs write it
     rb"|(?P<whole>[+-]?[0-9]+)"
-    rb"|(?P<real>[+-]?(?:[0-9]*\.[0-9]+|[0-9]+\.?|INF)(?:[Ee][+-]?[0-9]+)?)"
+    rb"|(?P<real>[+-]?(?:[0-9]*\.[0-9]+|[0-9]+\.?)(?:[Ee][+-]?[0-9]+)?"
+    rb"|[+-](?i:inf|infinity|nan))"
     rb')(?=[\s\[\]"#]|\Z)'  # their end, so that none is taken for two
     rb'|"(?P<text>[^"]*)"'
     rb"|(?P<open>\[)|(?P<close>\])"
@@ -27,7 +28,7 @@ _TOKEN = re.compile(
 _MAX_DEPTH = 100
 _MAX_DIGITS = 40
 _ONCE = {"id", "label", "source", "target", "weight"}
-_NEEDED = _ONCE | {FEATURE}
+_NEEDED = _ONCE | {FEATURE, "directed"}
 _LIST_OF_ONE = "_networkx_list_start"
 
 
@@ -144,7 +145,9 @@ class _Lists:
                 self._graph.add_node(name, self._values)
             else:
                 ends = self._required("source"), self._required("target")
-                self._graph.add_edge(*ends, self._values.get("weight"))
+                said = self._values.get("directed")
+                is_directed = None if said is None else bool(said)
+                self._graph.add_edge(*ends, self._values.get("weight"), is_directed)
         self._open.pop()
 
     def _in_element(self) -> bool:
@@ -160,7 +163,7 @@ class _Lists:
             if self._is_said:
                 raise ValueError("two 'directed' in one graph")
             self._is_said = True
-            self._graph.is_directed = bool(_value(key, group, content))
+            self._graph.directed_by_default = bool(_value(key, group, content))
         elif self._in_element():
             value = _value(key, group, content)
             if key in _ONCE and key in self._values:
@@ -192,7 +195,9 @@ def _value(key: str, group: str, content: bytes) -> object:
         return html.unescape(text)
     if group == "whole":
         return int(text)
-    if group == "real" or text in ("NAN", "INF"):
+    if (word := text.lower()) in ("true", "false"):
+        return word == "true"
+    if group == "real" or word in ("nan", "inf", "infinity"):
         return float(text)
     if key in ("id", "label", "source", "target"):
         return text

@@ -40,16 +40,20 @@ def _truth(text: str) -> bool:
     return known[said]
 
 
+def _real(text: str) -> float:
+    return float.fromhex(text) if "0x" in text[:4].lower() else float(text)
+
+
 _TYPES: dict[str, Callable[[str], Any]] = {
     "boolean": _truth,
     "int": _number,
     "integer": _number,
+    "short": _number,
     "long": _number,
-    "float": float,
-    "double": float,
-    "string": str,
-    "yfiles": str,
+    "float": _real,
+    "double": _real,
 }
+"""Types by name; a value of any other is text."""
 
 
 def decode_graphml(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate]:
@@ -141,7 +145,7 @@ def _parsed(data: Bytes, source: str, reading: Reading, *, keep: bool) -> NamedG
             "it again with the program it came from."
         ) from error
     if elements.graphs != 1:
-        raise _number_of_graphs(source, elements.graphs)
+        raise _number_of_graphs(source, elements.graphs, elements.is_nested)
     return graph
 
 
@@ -158,7 +162,12 @@ def _feed(parser: expat.XMLParserType, data: Bytes, source: str, reading: Readin
     parser.Parse(b"", True)
 
 
-def _number_of_graphs(source: str, number: int) -> GraphDataError:
+def _number_of_graphs(source: str, number: int, is_nested: bool) -> GraphDataError:
+    if is_nested:
+        return GraphDataError(
+            f"{source}: a <graph> within a <graph>, as groups of nodes are written, but one graph "
+            "without groups is expected. Ungroup the nodes first."
+        )
     return GraphDataError(
         f"{source}: {number} <graph> elements, but one graph per GraphML file is expected. Put "
         "each graph in a file of its own, all in one folder."
@@ -170,9 +179,11 @@ class _Elements:
 
     def __init__(self, graph: NamedGraph) -> None:
         self.graphs = 0
+        self.is_nested = False
         self._graph = graph
         self._open: list[str] = []
-        self._keys: dict[str, tuple[str, Callable[[str], Any]]] = {}
+        self._keys: dict[tuple[str, str], tuple[str, Callable[[str], Any]]] = {}  # by id and "for"
+        self._for: dict[str, str] = {}  # of the first key of an id
         self._tag: dict[str, str] = {}  # of the open key, node or edge
         self._values: dict[str, Any] = {}
         self._given: set[str] = set()  # of the values, those that are no defaults
@@ -187,13 +198,16 @@ class _Elements:
         self._open.append(name)
         if len(self._open) > _MAX_DEPTH:
             raise ValueError(f"more than {_MAX_DEPTH} elements within each other")
+        if name == "gexf" and not within and len(self._open) == 1:
+            raise ValueError("it is GEXF; save it as GraphML")
         if name == "graph":
             self.graphs += 1
+            self.is_nested = self.is_nested or "graph" in within[:1]
             if self.graphs > 1:
                 return
             if len(self._open) != 2:
                 raise ValueError("<graph> is not directly within the outermost element")
-            self._graph.is_directed = attributes.get("edgedefault") == "directed"
+            self._graph.directed_by_default = attributes.get("edgedefault") == "directed"
         elif name == "key" and len(self._open) == 2:
             self._tag = attributes
             self._add_key(attributes)
@@ -210,7 +224,7 @@ class _Elements:
                 self._graph.count_attributes(len(self._values))
         elif name == "data" and within in _WITH_DATA:
             self._key, self._text = attributes.get("key"), io.StringIO()
-            if self._key not in self._keys:
+            if self._key is None or self._key_of(self._key, within[1]) is None:
                 raise ValueError(f"no key {self._key!r:.40}")
             if within[1] == "node":
                 self._graph.count_attributes(1)
@@ -245,27 +259,41 @@ class _Elements:
             self._graph.add_node(self._required("id"), self._values)
         elif self._open[1:] == ["graph"] and name == "edge":
             said = self._tag.get("directed")
-            if said is not None and _truth(said) != self._graph.is_directed:
-                raise ValueError("directed and undirected edges in one graph")
             ends = self._required("source"), self._required("target")
-            self._graph.add_edge(*ends, self._values.get("weight"))
+            is_directed = None if said is None else _truth(said)
+            self._graph.add_edge(*ends, self._values.get("weight"), is_directed)
 
     def _end_value(self, key: str) -> None:
         """Keep what was between <data> or <default> and its end; an empty default is none."""
-        name, convert = self._keys[key]
+        within_key = self._open[1:] == ["key"]
+        element = self._tag.get("for", "all") if within_key else self._open[-1]
+        found = self._key_of(key, element)
+        assert found is not None
+        name, convert = found
         text = self._text.getvalue()
-        value = convert(text) if text else ""
+        value = _converted(text, convert)
         if self._graph.attributes is None and name not in _NEEDED:
             value = None
-        if self._open[1:] != ["key"]:
-            if name in self._given:
-                raise ValueError(f"two values of {name!r:.40} in one <{self._open[-1]}>")
+        if not within_key:
+            if name in self._given and self._values[name] != value:
+                name = self._other_name(name, key)
             self._given.add(name)
             self._values[name] = value
         elif text:
             for kind, values in self._defaults.items():
-                if self._tag.get("for", "all") in (kind, "all"):
+                if element in (kind, "all"):
                     values[name] = value
+
+    def _other_name(self, name: str, key: str) -> str:
+        """Return the id of a key in place of its name, which another value has."""
+        if name in _NEEDED or key in self._given:
+            raise ValueError(f"two values of {name!r:.40} in one <{self._open[-1]}>")
+        return key
+
+    def _key_of(self, key: str, element: str) -> tuple[str, Callable[[str], Any]] | None:
+        """Return name and type of a key: the element's own, that of all, or the first of its id."""
+        kinds = (element, "all", self._for.get(key, ""))
+        return next((self._keys[key, kind] for kind in kinds if (key, kind) in self._keys), None)
 
     def _required(self, name: str) -> str:
         if name not in self._tag:
@@ -273,14 +301,25 @@ class _Elements:
         return self._tag[name]
 
     def _add_key(self, attributes: dict[str, str]) -> None:
+        if "id" not in attributes:
+            raise ValueError("a <key> without id")
+        if len(self._keys) >= _MAX_NAMES:
+            raise ValueError(f"more than {_MAX_NAMES} keys")
+        source, key = self._graph.source, attributes["id"]
         yfiles = attributes.get("yfiles.type")
-        name = yfiles or attributes.get("attr.name")
-        kind = "yfiles" if yfiles else attributes.get("attr.type", "string")
-        if name is None or "id" not in attributes or len(self._keys) >= _MAX_NAMES:
-            raise ValueError("a <key> without id or name, or too many keys")
-        if kind not in _TYPES:
-            raise ValueError(f"unknown attr.type {kind!r:.40}")
-        if attributes["id"] in self._keys:
-            raise ValueError(f"two keys {attributes['id']!r:.40}")
-        source = self._graph.source
-        self._keys[check_name(source, attributes["id"])] = check_name(source, name), _TYPES[kind]
+        name = yfiles or attributes.get("attr.name") or key
+        convert = _TYPES.get("" if yfiles else attributes.get("attr.type", "").lower(), str)
+        place = check_name(source, key), check_name(source, attributes.get("for", "all"))
+        known, before = self._keys.get(place, (name, convert))
+        if known != name:
+            raise ValueError(f"two keys {key!r:.40}")
+        self._for.setdefault(*place)
+        self._keys[place] = check_name(source, name), convert if before is convert else str
+
+
+def _converted(text: str, convert: Callable[[str], Any]) -> Any:
+    """Return a value of the type of its key, or its text where that is of no such type."""
+    try:
+        return convert(text) if text else ""
+    except ValueError:
+        return text

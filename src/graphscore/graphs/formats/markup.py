@@ -28,11 +28,12 @@ class NamedGraph:
         self.form = form
         self.source = source
         self.reading = reading
-        self.is_directed = False
+        self.directed_by_default = False
         self.attributes: dict[int, dict[str, Any]] | None = {} if keep else None
         self._names: dict[object, int] = {}
         self._declared = array("b")
         self._tails, self._heads = array("i"), array("i")
+        self._directions: set[bool] = set()
 
     def count_attributes(self, number: int) -> None:
         """Count attributes of a node, the first time."""
@@ -57,14 +58,22 @@ class NamedGraph:
         if self.attributes is not None and attributes:
             self.attributes[k] = attributes
 
-    def add_edge(self, tail: object, head: object, weight: object) -> None:
+    def add_edge(
+        self, tail: object, head: object, weight: object, is_directed: bool | None = None
+    ) -> None:
         """Add an edge between nodes, which may be declared later.
+
+        Args:
+            weight: of the edge, if it says one.
+            is_directed: whether it is, if it says so; otherwise as the graph's.
 
         Raises:
             GraphDataError: a weight other than 1, or too many edges.
         """
+        weight = _number(weight) if isinstance(weight, str) else weight
         if weight is not None:
             check_weight(self.source, tail, head, weight)
+        self._directions.add(self.directed_by_default if is_directed is None else is_directed)
         self._tails.append(self._number(tail))
         self._heads.append(self._number(head))
         if self.attributes is None:
@@ -99,7 +108,7 @@ class NamedGraph:
             np.frombuffer(self._tails, dtype=np.intc),
             np.frombuffer(self._heads, dtype=np.intc),
             self.reading.repairs,
-            "directed" if self.is_directed else "edges",
+            "directed" if any(self._directions) else "edges",
             list(self._names),
         )
 
@@ -125,6 +134,14 @@ def with_scalars(graph: nx.Graph[Any]) -> nx.Graph[Any]:
     )
     plain.add_edges_from(graph.edges())
     return plain
+
+
+def _number(text: str) -> object:
+    """Return a weight that is written as text; None if there is none."""
+    try:
+        return float(text) if text.strip() else None
+    except ValueError:
+        return text
 
 
 def _plain(value: Any) -> Any:

@@ -21,6 +21,8 @@ def lines_of(data: Bytes, source: str, reading: Reading) -> Iterator[tuple[int, 
     Raises:
         GraphDataError: bytes that are not UTF-8, or a line longer than `MAX_LINE`.
     """
+    if bytes(data[:2]) in (b"\xff\xfe", b"\xfe\xff"):
+        raise GraphDataError(f"{source}: UTF-16 text, but UTF-8 is expected. Save it as UTF-8.")
     number, start = 1, len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0
     while start < len(data):
         reading.tick(source)
