@@ -99,13 +99,13 @@ def test_a_forked_process_does_not_release_the_lock(run):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_process_does_not_hold_the_lock(run):
     """It may outlive its parent, which was killed."""
-    forking = HOLDER.replace('    print("held"', '    if os.fork(): print("held"')
+    forking = HOLDER.replace('    print("held"', '    if not os.fork(): print("held"')
     command = [sys.executable, "-c", f"import os{forking}", str(run)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"held\n"
         process.kill()
         process.wait()
-        with locked(run):
+        with locked(run):  # while the fork, which has said so, still runs
             pass
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -15,7 +14,6 @@ import networkx as nx
 import pytest
 
 from graphscore.cli import interrupt
-from graphscore.cli.interrupt import STOP_SIGNALS
 from graphscore.cli.main import main
 from graphscore.config import read_config
 from graphscore.generator import GraphGenerator
@@ -65,18 +63,6 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     generator = GraphGenerator.from_settings(values, show_progress=False)
     generator.fit(read_graphs(folder / "graphs.g6"), run=folder / "run", source="graphs.g6")
     return folder
-
-
-@pytest.fixture(autouse=True)
-def _no_signal_is_ignored() -> Iterator[None]:
-    """As in a terminal: under nohup, or in the background, the tests would inherit some."""
-    ignored = [n for n in STOP_SIGNALS if signal.getsignal(n) is signal.SIG_IGN]
-    for number in ignored:
-        usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
-        signal.signal(number, usual)
-    yield
-    for number in ignored:
-        signal.signal(number, signal.SIG_IGN)
 
 
 @pytest.fixture
