@@ -20,9 +20,9 @@ from .conftest import document_of
 
 def tensors_of(step):
     return {
-        "a": torch.full((3, 2), float(step)),
-        "b.c": torch.arange(step + 1, dtype=torch.int64),
-        "scalar": torch.tensor(step / 3, dtype=torch.float64),
+        "optimiser.a": torch.full((3, 2), float(step)),
+        "optimiser.b.c": torch.arange(step + 1, dtype=torch.int64),
+        "optimiser.scalar": torch.tensor(step / 3, dtype=torch.float64),
     }
 
 
@@ -79,9 +79,9 @@ def test_documents_come_back_as_json_does(tmp_path, value):
 
 def test_same_step_other_content(tmp_path):
     """The step does not identify a checkpoint: the second of two at one step replaces the first."""
-    write_checkpoint(tmp_path, document_of(3), {"a": torch.zeros(2)})
-    write_checkpoint(tmp_path, document_of(3), {"a": torch.ones(2)})
-    assert read_checkpoint(tmp_path)[1]["a"].tolist() == [1, 1]
+    write_checkpoint(tmp_path, document_of(3), {"optimiser.a": torch.zeros(2)})
+    write_checkpoint(tmp_path, document_of(3), {"optimiser.a": torch.ones(2)})
+    assert read_checkpoint(tmp_path)[1]["optimiser.a"].tolist() == [1, 1]
     tensor_file(tmp_path)
 
 
@@ -89,19 +89,26 @@ def test_tensors_that_share_memory_or_are_strided(tmp_path):
     """Views, transposes and one tensor under two names are stored as what they hold."""
     base = torch.arange(6.0).view(2, 3)
     write_checkpoint(
-        tmp_path, document_of(1), {"x": base, "y": base, "t": base.mT, "part": base[:, 1]}
+        tmp_path,
+        document_of(1),
+        {
+            "optimiser.x": base,
+            "optimiser.y": base,
+            "optimiser.t": base.mT,
+            "optimiser.part": base[:, 1],
+        },
     )
     _, tensors = read_checkpoint(tmp_path)
-    assert torch.equal(tensors["x"], base)
-    assert torch.equal(tensors["y"], base)
-    assert torch.equal(tensors["t"], base.mT)
-    assert tensors["part"].tolist() == [1, 4]
+    assert torch.equal(tensors["optimiser.x"], base)
+    assert torch.equal(tensors["optimiser.y"], base)
+    assert torch.equal(tensors["optimiser.t"], base.mT)
+    assert tensors["optimiser.part"].tolist() == [1, 4]
 
 
 def test_parameters_can_be_written(tmp_path):
     """Tensors that require gradients are stored without them."""
-    write_checkpoint(tmp_path, document_of(1), {"w": torch.nn.Parameter(torch.ones(2))})
-    assert not read_checkpoint(tmp_path)[1]["w"].requires_grad
+    write_checkpoint(tmp_path, document_of(1), {"optimiser.w": torch.nn.Parameter(torch.ones(2))})
+    assert not read_checkpoint(tmp_path)[1]["optimiser.w"].requires_grad
 
 
 # ---------------------------------------------------------------- damage
@@ -247,7 +254,7 @@ def test_dying_at_the_same_step_keeps_the_old_checkpoint(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "replace", fail_on_document)
     with pytest.raises(OutputError, match="Input/output error"):
-        write_checkpoint(tmp_path, document_of(1), {"a": torch.ones(3)})
+        write_checkpoint(tmp_path, document_of(1), {"optimiser.a": torch.ones(3)})
     assert_is(tmp_path, 1)
 
 
@@ -298,7 +305,8 @@ for index in range(rounds):
         step = 0
         while True:
             step += 1
-            tensors = {"a": torch.full((30_000,), float(step)), "b": torch.tensor(step)}
+            a, b = torch.full((30_000,), float(step)), torch.tensor(step)
+            tensors = {"optimiser.a": a, "optimiser.b": b}
             write_checkpoint(folder, document_of(step, again=[step] * 200), tensors)
     while not (folder / DOCUMENT).exists():
         time.sleep(0.001)
@@ -320,8 +328,8 @@ def test_killing_the_writer_at_random_moments(tmp_path):
         step = document.step
         assert step >= 1
         assert document.learned["again"] == [step] * 200
-        assert torch.equal(tensors["a"], torch.full((30_000,), float(step)))
-        assert tensors["b"].item() == step
+        assert torch.equal(tensors["optimiser.a"], torch.full((30_000,), float(step)))
+        assert tensors["optimiser.b"].item() == step
         write(folder, step + 1)
         assert_is(folder, step + 1)
         assert names(folder) == sorted([DOCUMENT, tensor_file(folder).name])

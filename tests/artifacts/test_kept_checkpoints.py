@@ -26,7 +26,9 @@ from .conftest import document_of
 
 def write(folder, *steps, keep=2):
     for step in steps:
-        write_checkpoint(folder, document_of(step), {"a": torch.full((9,), step)}, keep=keep)
+        write_checkpoint(
+            folder, document_of(step), {"optimiser.a": torch.full((9,), step)}, keep=keep
+        )
 
 
 def files(folder, step, end):
@@ -69,7 +71,7 @@ def test_damaged_tensors_are_replaced_by_older_ones(tmp_path, how):
     damage(path, how)
     with pytest.warns(GraphscoreWarning) as caught:
         document, tensors = read_checkpoint(tmp_path)
-    assert document.step == tensors["a"][0] == 5
+    assert document.step == tensors["optimiser.a"][0] == 5
     (message,) = (str(warning.message) for warning in caught)
     assert str(path) in message
     assert "checkpoint of step 5 is used" in message
@@ -223,7 +225,7 @@ from tests.artifacts.conftest import document_of
 os.fsync = lambda descriptor: None  # the disk would slow the writer down
 folder = Path(sys.argv[1])
 def write(step):
-    write_checkpoint(folder, document_of(step), {"a": torch.full((99,), step)}, keep=1)
+    write_checkpoint(folder, document_of(step), {"optimiser.a": torch.full((99,), step)}, keep=1)
 write(0)
 writer = os.fork()
 if writer == 0:
@@ -237,7 +239,7 @@ seen = set()
 try:
     for _ in range(3000):
         document, tensors = read_checkpoint(folder)
-        assert tensors["a"][0] == document.step
+        assert tensors["optimiser.a"][0] == document.step
         seen.add(document.step)
 finally:
     os.kill(writer, signal.SIGKILL)

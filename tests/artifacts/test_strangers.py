@@ -182,14 +182,14 @@ def test_the_tensors_that_were_checked_are_those_that_are_loaded(trained, tmp_pa
     folder = tmp_path / "run"
     shutil.copytree(trained, folder)
     document = read_document(folder)
-    check = stored._check_layout
+    check = stored._check_weights
 
     def replace(*arguments):
         check(*arguments)
         (tmp_path / "other").write_bytes(b"x")
         os.replace(tmp_path / "other", folder / document.tensors.file)
 
-    monkeypatch.setattr(stored, "_check_layout", replace)
+    monkeypatch.setattr(stored, "_check_weights", replace)
     assert read_tensors(folder, document)
 
 

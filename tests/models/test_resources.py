@@ -18,6 +18,7 @@ from graphscore.models import (
     resources,
 )
 from graphscore.models.resources import build_network, fits_memory
+from graphscore.training.training_state import mismatch
 
 CPU = torch.device("cpu")
 EDGES = {"kind": "bernoulli-edges", "density": {"level": 0.0, "slope": 0.0}}
@@ -97,8 +98,9 @@ def test_what_weights_take_is_known_without_building(name):
     settings = resolve_settings({"model": name, "seed": 1}, nodes=9, on_cpu=True)
     generator = GraphGenerator(name, device="cpu", show_progress=False)
     generator.fit([nx.path_graph(4), nx.cycle_graph(5)], stop_at=0)
-    taken = sum(tensor.nbytes for tensor in generator.network.state_dict().values())
-    assert MODELS[name].model.weight_bytes(settings) == taken
+    blank = MODELS[name].model.blank_weights(settings)
+    assert mismatch(blank, generator.network.state_dict()) == ""
+    assert {tensor.device.type for tensor in blank.values()} <= {"meta"}
 
 
 def test_graphs_that_do_not_fit_in_memory_are_refused_before_anything_is_allocated():

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
-from graphscore.artifacts.checkpoint import read_checkpoint, write_checkpoint
-from graphscore.artifacts.document import MadeWith, ModelDocument, TrainingGraphs
 from graphscore.diffusion import ScoreMatching, symmetric_noise
 from graphscore.graphs import GraphBatch, node_mask_of_sizes, pair_mask
 from graphscore.networks import EDPGNN, EDPGNNSettings
@@ -24,21 +23,12 @@ def unknown_memory(monkeypatch):
 
 @pytest.fixture
 def through_disk(tmp_path):
-    """through_disk(trainer): its state and step, written to a checkpoint and read again."""
+    """through_disk(trainer): its state, written to a file and read again."""
 
     def write_and_read(trainer):
-        document = ModelDocument(
-            settings={"model": "erdos-renyi", "seed": 0},
-            sizes={5: 1},
-            learned={},
-            training_graphs=TrainingGraphs(source="graphs", graphs=1, sha256="0" * 64),
-            step=trainer.step,
-            seconds=0.0,
-            made_with=MadeWith.here("cpu"),
-        )
-        write_checkpoint(tmp_path, document, trainer.state())
-        document, tensors = read_checkpoint(tmp_path)
-        return tensors, document.step
+        path = tmp_path / "state.safetensors"
+        save_file({name: tensor.clone() for name, tensor in trainer.state().items()}, path)
+        return load_file(path)
 
     return write_and_read
 

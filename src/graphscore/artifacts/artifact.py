@@ -20,7 +20,7 @@ from graphscore.errors import CheckpointError, OutputError, SettingsError
 from graphscore.graphs import GraphBatch
 from graphscore.models import MODELS, Model, SizeDistribution
 from graphscore.streams import visible
-from graphscore.training.training_state import AVERAGE, mismatch
+from graphscore.training.training_state import AVERAGE
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,6 @@ class Artifact:
         model = model_of(document, folder)
         averaged = [name for name in tensors if name.startswith(AVERAGE)]
         weights = {name.removeprefix(AVERAGE): tensors[name] for name in averaged}
-        if wrong := mismatch(weights, model.weights()):
-            raise CheckpointError(
-                f"{folder}: the weights do not fit the settings beside them: {wrong}. {REMEDY}"
-            )
         if model.network is not None:
             model.network.to_empty(device="cpu").load_state_dict(weights)
         return cls(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import safetensors
+import torch
 from pydantic import Field
 from safetensors.torch import load as load_tensors
 from torch import Tensor
@@ -30,6 +31,7 @@ from graphscore.errors import CheckpointError, SettingsError
 from graphscore.models import MODELS, stored_settings
 from graphscore.models.resources import MOST_NODES
 from graphscore.settings import Settings
+from graphscore.training.training_state import AVERAGE, NETWORK, OPTIMISER, mismatch
 
 MOST_DOCUMENT_BYTES = 8_000_000
 """Those that come with graphscore have 5,000; 100,000 kinds of communities take 6 million."""
@@ -43,8 +45,8 @@ MOST_HEADER_BYTES = 8_000_000
 _PIECE = 2**20
 MOST_TENSORS = 25_000
 """In a file; a run's state of the deepest network that settings allow has fewer."""
-DTYPES = {"F32": 4, "F64": 8, "I64": 8}
-"""Types of tensors in checkpoints, and bytes of a number."""
+DTYPES = {"F32": torch.float32, "F64": torch.float64, "I64": torch.int64}
+"""Types of tensors in checkpoints."""
 Count = Annotated[int, Field(ge=0, le=2**40)]
 
 
@@ -103,8 +105,8 @@ def settings_of(document: ModelDocument, folder: Path) -> RunSettings:
 def read_tensors(folder: Path, document: ModelDocument) -> dict[str, Tensor]:
     """Read and verify the tensors that a document names, on the CPU.
 
-    Size, digest and header are checked before memory is taken. Names and shapes are for the reader
-    of the tensors to check, see `training.training_state.mismatch`.
+    Size, digest and header, with names and shapes of the weights, are checked before memory is
+    taken.
 
     Raises:
         DamagedError: the file is missing, truncated or was changed.
@@ -114,7 +116,8 @@ def read_tensors(folder: Path, document: ModelDocument) -> dict[str, Tensor]:
     if expected is None:
         raise CheckpointError(f"{folder}: its document names no tensors. {REMEDY}")
     path = folder / expected.file
-    most = _most_bytes(document, folder)
+    weights = _blank_weights(document, folder)
+    most = SMALL_FILE + STATES * sum(tensor.nbytes for tensor in weights.values())
     if expected.bytes > most:
         raise CheckpointError(
             f"{path}: {expected.bytes} bytes, but a model of these settings has {most} at most. "
@@ -135,7 +138,8 @@ def read_tensors(folder: Path, document: ModelDocument) -> dict[str, Tensor]:
             raise DamagedError(f"{path}: its content was changed after it was written")
         try:
             stream.seek(0)
-            _check_layout(stream.read(min(size, 8 + MOST_HEADER_BYTES)), size)
+            places = _places(stream.read(min(size, 8 + MOST_HEADER_BYTES)), size)
+            _check_weights(path, places, weights)
             stream.seek(0)
             tensors = load_tensors(stream.read(size))
         except (
@@ -154,17 +158,37 @@ def read_tensors(folder: Path, document: ModelDocument) -> dict[str, Tensor]:
     return tensors
 
 
-def _most_bytes(document: ModelDocument, folder: Path) -> int:
-    """Return how large the tensor file of a document may be."""
+def _blank_weights(document: ModelDocument, folder: Path) -> dict[str, Tensor]:
+    """Return weights of the model of a document, without memory."""
     settings = settings_of(document, folder)
     try:
-        return SMALL_FILE + STATES * MODELS[settings.model].model.weight_bytes(settings)
+        return MODELS[settings.model].model.blank_weights(settings)
     except SettingsError as error:
         raise CheckpointError(f"{folder}: {error} {REMEDY}") from None
 
 
-def _check_layout(beginning: bytes, size: int) -> None:
-    """Check that the tensors of a file lie one after the other and are all that is in it.
+def _check_weights(path: Path, places: dict[str, TensorPlace], weights: dict[str, Tensor]) -> None:
+    """Check names, shapes and types of weights; those of an optimiser's state are not known here.
+
+    Raises:
+        CheckpointError: they are not those of the model.
+    """
+    parts: dict[str, dict[str, Tensor]] = {AVERAGE: {}, NETWORK: {}, OPTIMISER: {}}
+    for name, place in places.items():
+        part = next((part for part in parts if name.startswith(part)), AVERAGE)
+        tensor = torch.empty(place.shape, dtype=DTYPES[place.dtype], device="meta")
+        parts[part][name.removeprefix(part)] = tensor
+    wrong = mismatch(parts[AVERAGE], weights) or (
+        mismatch(parts[NETWORK], weights) if parts[NETWORK] else ""
+    )
+    if wrong:
+        raise CheckpointError(
+            f"{path}: the weights do not fit the settings beside them: {wrong}. {REMEDY}"
+        )
+
+
+def _places(beginning: bytes, size: int) -> dict[str, TensorPlace]:
+    """Return where tensors are, which lie one after the other and are all that is in the file.
 
     Args:
         beginning: of the file, with the header.
@@ -180,12 +204,13 @@ def _check_layout(beginning: bytes, size: int) -> None:
     if not isinstance(header, dict):
         raise ValueError("a header that is not an object")
     header.pop("__metadata__", None)
-    parts = [TensorPlace(**values) for values in header.values()]
+    places = {name: TensorPlace(**values) for name, values in header.items()}
     end = 0
-    for part in sorted(parts, key=lambda part: part.data_offsets):
+    for part in sorted(places.values(), key=lambda place: place.data_offsets):
         start, stop = part.data_offsets
-        if start != end or stop - start != math.prod(part.shape) * DTYPES[part.dtype]:
+        if start != end or stop - start != math.prod(part.shape) * DTYPES[part.dtype].itemsize:
             raise ValueError("tensors overlap, leave gaps, or are not as long as their shapes")
         end = stop
     if 8 + length + end != size:
         raise ValueError("the tensors are not all that is in it")
+    return places

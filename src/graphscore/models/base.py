@@ -127,13 +127,13 @@ class Model(ABC):
         """
 
     @classmethod
-    def weight_bytes(cls, settings: Any) -> int:
-        """Return how much the weights of a model of these settings take, without building it.
+    def blank_weights(cls, settings: Any) -> dict[str, Tensor]:
+        """Return weights without memory, which have the names and shapes of those of a model.
 
         Raises:
             SettingsError: it would be too large.
         """
-        return 0
+        return {}
 
     @abstractmethod
     def learned(self) -> dict[str, Any]:

@@ -53,11 +53,6 @@ def build_network(make: Callable[[], Network], *, blank: bool) -> Network:
     return network if blank else make()
 
 
-def weight_bytes(network: nn.Module) -> int:
-    """Return what the weights of a network take, which may be a blank one."""
-    return sum(tensor.nbytes for tensor in network.state_dict().values())
-
-
 @contextmanager
 def fits_memory(
     nodes: int, bytes_per_pair: float, edges: float, device: torch.device

@@ -14,6 +14,8 @@ from graphscore.training.optimisers import state_after_a_step
 
 AVERAGE = "average."
 """What the names of averaged weights begin with."""
+NETWORK = "network."
+"""What the names of the weights themselves begin with."""
 OPTIMISER = "optimiser."
 """What the names of the optimiser's state begin with."""
 
@@ -22,7 +24,7 @@ def training_state(
     network: nn.Module, average: MovingAverage, optimiser: torch.optim.Optimizer
 ) -> dict[str, Tensor]:
     """Return weights, averaged weights and the optimiser's state."""
-    tensors = {f"network.{k}": v for k, v in network.state_dict().items()}
+    tensors = {f"{NETWORK}{k}": v for k, v in network.state_dict().items()}
     tensors |= {f"{AVERAGE}{k}": v for k, v in average.state_dict().items()}
     for index, values in optimiser.state_dict()["state"].items():
         tensors |= {f"{OPTIMISER}{index}.{k}": torch.as_tensor(v) for k, v in values.items()}

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import networkx as nx
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from graphscore.acceleration import choose_sampler
 from graphscore.diffusion import (
@@ -36,7 +36,7 @@ from graphscore.models.communities import (
 from graphscore.models.diffusion.defaults import denoiser_defaults
 from graphscore.models.diffusion.settings import DenoiserModelSettings, EDPGNNModelSettings
 from graphscore.models.request import SampleRequest
-from graphscore.models.resources import build_network, fits_memory, weight_bytes
+from graphscore.models.resources import build_network, fits_memory
 from graphscore.models.sizes import SizeDistribution, chunks_of_similar_size
 from graphscore.networks import EDPGNN, Denoiser, DenoiserSettings, EDPGNNSettings
 from graphscore.progress import progress
@@ -210,9 +210,9 @@ class EDPGNNModel(DiffusionModel):
         return cls(settings, sizes, blank=True)
 
     @classmethod
-    def weight_bytes(cls, settings: EDPGNNModelSettings) -> int:
-        """Return how much the weights take."""
-        return weight_bytes(cls(settings, SizeDistribution({1: 1}), blank=True).network)
+    def blank_weights(cls, settings: EDPGNNModelSettings) -> dict[str, Tensor]:
+        """Return names and shapes of the weights."""
+        return cls(settings, SizeDistribution({1: 1}), blank=True).weights()
 
     def learned(self) -> dict[str, Any]:
         """Return nothing: all that was learned is in the weights."""
@@ -315,11 +315,11 @@ class DenoiserModel(DiffusionModel):
         return cls(settings, sizes, likelihood, communities, guide, blank=True)
 
     @classmethod
-    def weight_bytes(cls, settings: DenoiserModelSettings) -> int:
-        """Return how much the weights take, those of a guide model included."""
+    def blank_weights(cls, settings: DenoiserModelSettings) -> dict[str, Tensor]:
+        """Return names and shapes of the weights, those of a guide model included."""
         edges, sizes = BernoulliEdges(EdgeDensity(level=0.0)), SizeDistribution({1: 1})
         blank = cls(settings, sizes, edges, guide_likelihood=edges, blank=True)
-        return weight_bytes(blank.network)
+        return blank.weights()
 
     def _edges(self, request: SampleRequest) -> float:
         """Return how many edges the prior expects in all."""
