@@ -58,6 +58,7 @@ def tensor_attacks() -> Iterator[Attack]:
         "ten thousand more": edited(
             lambda t: t.update({f"average.{i}": torch.zeros(1) for i in range(10_000)})
         ),
+        "300 MB that fit no weight": _large,
         "nothing": _payload(lambda p: b""),
         "truncated": _payload(lambda p: p[:-5]),
         "longer": _payload(lambda p: p + bytes(64)),
@@ -102,6 +103,14 @@ def _payload(change: Callable[[bytes], bytes]) -> Change:
         model.payload = change(model.payload)
 
     return apply
+
+
+def _large(model: Crafted) -> None:
+    """Settings of a network that may have so many weights, if it is a denoiser's."""
+    network = model.body["settings"].get("network", {})
+    if "pair_width" in network:
+        network["pair_width"] = 2048
+    model.payload = save({"average.zz": torch.zeros(75_000_000)})
 
 
 def _any_entry(header: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from safetensors.torch import load, save
 
 from graphscore.artifacts.checkpoint import DOCUMENT
 from graphscore.artifacts.document import digest
+from graphscore.models.resources import MOST_NODES
 
 NASTY: list[Any] = [
     None,
@@ -206,7 +207,8 @@ def resource_attacks() -> Iterator[Attack]:
             if "communities" in model.body["learned"]:
                 model.body["learned"]["communities"] = {str(nodes): model.body["sizes"][str(nodes)]}
 
-        yield Attack("resources", f"graphs of {nodes} nodes", resize)
+        refused_by = "load" if nodes > MOST_NODES else ""
+        yield Attack("resources", f"graphs of {nodes} nodes", resize, refused_by)
     for level, slope in ((1e4, 1e4), (-1e4, 1e4), (1e308, 1e308), (700, 0)):
 
         def lean(model: Crafted, level: float = level, slope: float = slope) -> None:

@@ -1,4 +1,4 @@
-"""Every file operation and every tensor operation of a training fails once; the power is cut.
+"""Every file operation and every allocation of a training fails once; the power is cut.
 
 After each, the training is continued and must arrive at the weights of an undisturbed one, bit for
 bit.
@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from campaigns import tiny
 from campaigns.outcome import Outcome
@@ -98,6 +99,8 @@ def _errors(operation: Operation) -> tuple[str, ...]:
 
 def _continued(folder: Path) -> str | None:
     """Continue a training undisturbed, and say what is not as it should be."""
+    if lost := tiny.newest_lost(folder):
+        return lost
     try:
         tiny.train(folder)
     except GraphscoreError as error:
@@ -146,18 +149,28 @@ def files_of_resuming(every: int) -> list[str | None]:
 
 
 class _NoMemory(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Counts operations on tensors, and lets one fail as without memory."""
+    """Notes which operations on tensors allocate, and lets one fail as without memory."""
 
     def __init__(self, fails: int | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.count = 0
+        self.allocating: list[int] = []
+        self._count = 0
         self._fails = fails
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.count += 1
-        if self.count - 1 == self._fails:
-            raise _OUT_OF_MEMORY[self.count % len(_OUT_OF_MEMORY)]()
-        return func(*args, **(kwargs or {}))
+        number, self._count = self._count, self._count + 1
+        if number == self._fails:
+            raise _OUT_OF_MEMORY[number % len(_OUT_OF_MEMORY)]()
+        result = func(*args, **(kwargs or {}))
+        if _storages(result) - _storages((args, kwargs)):
+            self.allocating.append(number)
+        return result
+
+
+def _storages(values: Any) -> set[int]:
+    """Addresses of the memory of all tensors in some values."""
+    tensors = (leaf for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor))
+    return {tensor.untyped_storage().data_ptr() for tensor in tensors} - {0}
 
 
 _OUT_OF_MEMORY: list[Callable[[], Exception]] = [
@@ -168,11 +181,11 @@ _OUT_OF_MEMORY: list[Callable[[], Exception]] = [
 
 
 def allocations(every: int) -> list[str | None]:
-    """Operations on tensors of a whole training, which allocate what they return."""
+    """Operations on tensors of a whole training that take memory for what they return."""
     with tiny.scratch() as scratch, _NoMemory() as counted:
         tiny.train(Path(scratch) / "run")
     found = []
-    for number in range(0, counted.count, every):
+    for number in counted.allocating[::every]:
         with tiny.scratch() as scratch:
             folder = Path(scratch) / "run"
             wrong = _without_memory(folder, number)

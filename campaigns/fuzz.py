@@ -55,13 +55,14 @@ def run(given: argparse.Namespace) -> Outcome:
         failures = work(names, given.seconds, Path(folder), guided)
         rows = reported(Path(folder))
         kept = keep(Path(folder, FOUND), given.kept)
+    idle = [f"{name}: nothing was tried" for name, row in rows.items() if not row["executions"]]
     for name, row in rows.items():
         row["failed"] = sum(path.name.rsplit("-", 1)[0] == name for path in kept)
     return Outcome(
         what="fuzzed inputs",
         # What --communities takes is a short text: its millions would hide how few files there are.
         tried=sum(row["executions"] for name, row in rows.items() if name != "communities"),
-        failures=[*failures, *map(in_words, kept)],
+        failures=[*failures, *idle, *map(in_words, kept)],
         seconds=time.monotonic() - started,
         rows=rows,
         settings={"engine": engine(guided), "seconds_of_fuzzing": given.seconds},

@@ -7,6 +7,7 @@ reader promises. A `GraphscoreError` is an answer; any other exception is a defe
 from __future__ import annotations
 
 import contextlib
+import functools
 import gzip
 import hashlib
 import io
@@ -23,7 +24,13 @@ from safetensors.torch import save as save_tensors
 
 from graphscore.artifacts.card import CARD, ModelCard, read_card
 from graphscore.artifacts.checkpoint import DOCUMENT
-from graphscore.artifacts.document import ModelDocument, TensorFile, digest
+from graphscore.artifacts.document import (
+    MadeWith,
+    ModelDocument,
+    TensorFile,
+    TrainingGraphs,
+    digest,
+)
 from graphscore.artifacts.registry import list_pretrained, pretrained_folder
 from graphscore.artifacts.run_folder import LOG, RunFolder
 from graphscore.artifacts.stored import read_document_file, read_tensors
@@ -33,7 +40,9 @@ from graphscore.errors import GraphscoreError
 from graphscore.graphs import Repairs, read_graphs
 from graphscore.graphs.formats import FORMATS, ManyPerFile, OnePerFile, WholeFolder
 from graphscore.graphs.formats.npz import encode_npz
+from graphscore.models import MODELS, resolve_settings
 from graphscore.models.registry import check_settings
+from graphscore.training.training_state import AVERAGE, OPTIMISER
 
 SEPARATOR = b"\n%%\n"
 """Between the files of a folder, or the members of an archive, in one input."""
@@ -212,9 +221,25 @@ def read_document(data: bytes, folder: Path) -> None:
     demand(isinstance(document, ModelDocument), f"a {type(document).__name__}")
 
 
-def stored_document() -> ModelDocument:
-    """Return the document of the first pretrained model."""
-    return read_document_file(pretrained_folder(list_pretrained()[0]) / DOCUMENT)
+@functools.cache
+def tiny_settings() -> RunSettings:
+    """Return the settings of a network with few weights."""
+    network = {"channels": [2], "message_steps": 1, "features": 4, "edge_width": 4}
+    return resolve_settings({"model": "edp-gnn", "network": network}, nodes=5, on_cpu=True)
+
+
+def tiny_document(tensors: TensorFile) -> ModelDocument:
+    """Return the document of that network, whose tensors are in some file."""
+    return ModelDocument(
+        settings=tiny_settings().model_dump(mode="json"),
+        sizes={5: 1},
+        learned={},
+        training_graphs=TrainingGraphs(source="graphs", graphs=1, sha256="0" * 64),
+        step=1,
+        seconds=0.0,
+        made_with=MadeWith.here("cpu"),
+        tensors=tensors,
+    )
 
 
 def document_seeds() -> list[bytes]:
@@ -229,7 +254,7 @@ def read_weights(data: bytes, folder: Path) -> None:
     path = written(folder, name, data)
     try:
         file = TensorFile(file=name, bytes=len(data), sha256=sha256)
-        tensors = read_tensors(folder, stored_document().model_copy(update={"tensors": file}))
+        tensors = read_tensors(folder, tiny_document(file))
     finally:
         path.unlink()
     for key, tensor in tensors.items():
@@ -237,8 +262,11 @@ def read_weights(data: bytes, folder: Path) -> None:
 
 
 def weights_seeds() -> list[bytes]:
+    blank = MODELS["edp-gnn"].model.blank_weights(tiny_settings())
+    right = {f"{AVERAGE}{name}": torch.ones(tensor.shape) for name, tensor in blank.items()}
+    more = {f"{OPTIMISER}0.step": torch.tensor(3), f"{OPTIMISER}0.sum": torch.zeros(2, 3)}
     few = {"average.w": torch.ones(2, 3), "n": torch.tensor(3), "h": torch.zeros(1).half()}
-    return [save_tensors(few), save_tensors({})]
+    return [save_tensors(each) for each in (right, right | more, few, {})]
 
 
 def read_log(data: bytes, folder: Path) -> None:

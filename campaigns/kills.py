@@ -81,6 +81,8 @@ def _kill(process: int, after: float) -> int:
 
 def _finished(folder: Path) -> str | None:
     """Continue to the end, and say what is not as in an undisturbed training."""
+    if lost := tiny.newest_lost(folder):
+        return lost
     code = _end(_start(lambda: tiny.train(folder)))
     return f"cannot be continued (exit code {code})" if code else tiny.difference(folder)
 
@@ -147,21 +149,26 @@ def _die_at(root: Path, point: int, halfway: bool) -> None:
 
 def two_at_once(number: int, rng: random.Random) -> tuple[int, list[str]]:
     """Let two processes resume a killed training at once, and kill one of them."""
-    wrong = []
+    kills, wrong = 0, []
     with tiny.scratch() as begun:
         tiny.train(Path(begun) / "run", stop_at=1)
         longest = _duration()
-        for index in range(number):
+        while kills < number:
             with tiny.scratch() as scratch:
                 folder = Path(scratch) / "run"
                 shutil.copytree(Path(begun) / "run", folder)
-                found = _two(folder, rng, longest) or _finished(folder)
-                wrong += [f"pair {index}: {found}"] if found else []
-    return number, wrong
+                killed, found = _two(folder, rng, longest)
+                kills += killed
+                found = found or _finished(folder)
+                wrong += [f"after {kills} kills: {found}"] if found else []
+    return kills, wrong
 
 
-def _two(folder: Path, rng: random.Random, longest: float) -> str | None:
-    """Start two, kill one; say if they trained at the same time or ended otherwise."""
+def _two(folder: Path, rng: random.Random, longest: float) -> tuple[bool, str | None]:
+    """Start two, kill one; say if it had not ended before, and what went wrong.
+
+    They may not train at the same time, or end otherwise than finished, refused or killed.
+    """
     reading, writing = os.pipe()
 
     def report(record: TrainingRecord) -> None:
@@ -179,9 +186,12 @@ def _two(folder: Path, rng: random.Random, longest: float) -> str | None:
         said = stream.read()
     trained = [said[at : at + 4] for at in range(0, len(said), 4)]
     turns = [one for one, before in zip(trained, [b"", *trained]) if one != before]
+    wrong = None
     if len(turns) > len(set(turns)):
-        return "both trained at the same time"
-    return None if {*codes} <= {0, REFUSED, -signal.SIGKILL} else f"exit codes {codes}"
+        wrong = "both trained at the same time"
+    elif not {*codes} <= {0, REFUSED, -signal.SIGKILL}:
+        wrong = f"exit codes {codes}"
+    return codes[0] == -signal.SIGKILL, wrong
 
 
 PARTS: dict[str, Callable[[int, random.Random], tuple[int, list[str]]]] = {

@@ -8,11 +8,8 @@ import io
 import json
 import os
 import shutil
-import signal
-import sys
 import tempfile
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +25,7 @@ from campaigns.crafted_files import (
 )
 from campaigns.crafted_models import Attack, Crafted, field_attacks, resource_attacks
 from campaigns.outcome import Outcome, require_fork
+from campaigns.process import in_a_process
 from graphscore import GraphGenerator
 from graphscore.artifacts.checkpoint import DOCUMENT
 from graphscore.cli.main import main as command_line
@@ -38,8 +36,6 @@ HELP = "load crafted models with matching digests"
 MOST_SECONDS = 20
 MOST_BYTES = 200_000_000
 """Above what there was before, while a model is refused."""
-ADDRESS_SPACE = 3_000_000_000
-"""That an attempt may add."""
 TWO_CLIQUES = [
     nx.disjoint_union(nx.complete_graph(8), nx.complete_graph(7)),
     nx.disjoint_union(nx.complete_graph(9), nx.complete_graph(6)),
@@ -103,7 +99,8 @@ def run(given: argparse.Namespace) -> Outcome:
                     failures.append(f"{kind}, {attack.group}: {attack.name}: {wrong}")
     tried = sum(row["tried"] for row in rows.values())
     seconds = time.monotonic() - started
-    return Outcome("crafted models", tried, failures, seconds, rows, {"values": given.values})
+    settings = {"values": given.values, "every": given.every}
+    return Outcome("crafted models", tried, failures, seconds, rows, settings)
 
 
 def _make(kind: str, folder: Path) -> None:
@@ -153,8 +150,9 @@ def _try(attack: Attack, model: Path, folder: Path, *, resumes: bool) -> dict[st
     crafted.write()
     before = _beside(folder)
     try:
-        result = _in_a_process(
-            lambda: {**_use(folder, model.name, resumes=resumes), **_save_over(folder)}
+        result = in_a_process(
+            lambda: {**_use(folder, model.name, resumes=resumes), **_save_over(folder)},
+            MOST_SECONDS,
         )
         return result if _beside(folder) == before else {"error": "written outside of its folder"}
     finally:
@@ -216,60 +214,3 @@ def _accepted(way: Callable[[], Any]) -> str:
         if stopped.code not in (0, None):
             raise RuntimeError(f"exit code {stopped.code}") from None
     return "accepted"
-
-
-def _in_a_process(
-    work: Callable[[], dict[str, Any]], seconds: int = MOST_SECONDS
-) -> dict[str, Any]:
-    """Do work in a forked process with limits; return its result, or what ended it as `error`."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
-        result: dict[str, Any] = {}
-        try:
-            result = _limited(work, seconds)
-        except BaseException as error:
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            place = f"{Path(where.filename).name}:{where.lineno}"
-            result = {"error": f"{type(error).__name__} in {place}: {error!s:.100}"}
-        finally:
-            os.write(writer, json.dumps(result).encode()[:60_000])
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as stream:
-        content = stream.read()
-    _, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status):
-        ended = signal.Signals(os.WTERMSIG(status)).name
-        return {"error": f"hung for {seconds} s" if ended == "SIGALRM" else f"died of {ended}"}
-    found: dict[str, Any] = json.loads(content)
-    return found
-
-
-def _limited(work: Callable[[], dict[str, Any]], seconds: int) -> dict[str, Any]:
-    """Do work with little time and memory and without output; add its peak of memory."""
-    quiet = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(quiet, stream)
-    # The default action ends the process, whatever it is waiting for.
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(seconds)
-    if sys.platform == "linux":
-        import resource
-
-        page = resource.getpagesize()
-        size, resident = (int(n) * page for n in Path("/proc/self/statm").read_text().split()[:2])
-        resource.setrlimit(resource.RLIMIT_AS, (size + ADDRESS_SPACE, size + ADDRESS_SPACE))
-    else:
-        resident = _peak()
-    result = work()
-    return {**result, "peak": max(0, _peak() - resident)}
-
-
-def _peak() -> int:
-    """Return the peak of this process's memory in bytes; Linux counts kilobytes."""
-    import resource  # not on Windows
-
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024

@@ -16,7 +16,8 @@ from torch import Tensor
 
 from graphscore import GraphGenerator
 from graphscore.artifacts import RunFolder, has_checkpoint, read_checkpoint
-from graphscore.errors import GraphscoreWarning
+from graphscore.artifacts.checkpoint import DOCUMENT
+from graphscore.errors import GraphscoreError, GraphscoreWarning
 from graphscore.training import TrainingRecord
 
 STEPS = 4
@@ -72,6 +73,18 @@ def undisturbed() -> State:
     with scratch() as folder:
         train(Path(folder) / "run")
         return state(Path(folder) / "run")
+
+
+def newest_lost(run: Path) -> str | None:
+    """Say what is wrong with the newest checkpoint, whose place an older one may take."""
+    if (run / DOCUMENT).exists():  # which the very first checkpoint gets last
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", GraphscoreWarning)
+            try:
+                read_checkpoint(run)
+            except (GraphscoreError, GraphscoreWarning) as wrong:
+                return f"the newest checkpoint is lost: {wrong}"
+    return None
 
 
 def difference(run: Path, *, log: bool = True) -> str | None:

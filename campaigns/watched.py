@@ -113,7 +113,7 @@ class Watch:
         return written
 
     def _open_file(self, file: Any, mode: str = "r", *more: Any, **options: Any) -> Any:
-        name = None if isinstance(file, int) else self.inside(file)
+        name = self.inside(file)
         if name is None:
             return self._open(file, mode, *more, **options)
         raw = _File(self, name, file, mode.replace("b", "").replace("t", ""))
@@ -204,8 +204,9 @@ class _File(io.FileIO):
     def __init__(self, watch: Watch, name: str, path: Any, mode: str) -> None:
         self._watch = watch
         self._watched = name
-        new = mode != "r" and not os.path.lexists(path)
-        watch.do(Operation("create" if new else "open", name), lambda: None)
+        new = mode != "r" and not isinstance(path, int) and not os.path.lexists(path)
+        if not isinstance(path, int):  # that is open already
+            watch.do(Operation("create" if new else "open", name), lambda: None)
         super().__init__(path, mode)
         if mode == "w" and not new:
             watch.do(Operation("truncate", name), lambda: None)

@@ -51,6 +51,8 @@ def plain(folder):
 
 
 def test_what_counts_as_a_failure(monkeypatch):
+    prepare = files.prepare_candidates
+
     def attack(change):
         monkeypatch.setattr(files, "prepare_candidates", change)
         return bombs.attack([Bomb("graph6", "plain", plain)]).failures
@@ -66,7 +68,10 @@ def test_what_counts_as_a_failure(monkeypatch):
         while True:
             pass
 
-    assert attack(error) == ["graph6, plain: error ValueError: foreign"]
-    assert "MB while it was refused" in attack(large)[0]
+    (found,) = attack(error)
+    assert "graph6, plain: failed ValueError in test_bombs.py" in found
+    assert "MB, but at most 200 are allowed (refused)" in attack(large)[0]
+    monkeypatch.setattr(bombs, "READ_MB", -1)
+    assert "MB, but at most -1 are allowed (graphs)" in attack(prepare)[0]
     monkeypatch.setattr(bombs, "HANG_SECONDS", 1)
-    assert attack(hang) == ["graph6, plain: hang"]
+    assert attack(hang) == ["graph6, plain: failed hung for 1 s"]

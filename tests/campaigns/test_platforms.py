@@ -10,6 +10,7 @@ import networkx as nx
 import pytest
 
 from campaigns import bombs, kills, mutants, strangers
+from campaigns.bomb_parts import Bomb
 from graphscore.graphs import write_graphs
 
 
@@ -41,4 +42,4 @@ def test_files_are_read_where_memory_cannot_be_limited(tmp_path, monkeypatch):
     monkeypatch.setattr(resource, "setrlimit", refuse)
     monkeypatch.setattr(sys, "platform", "darwin")
     write_graphs(tmp_path / "g.g6", [nx.path_graph(3)])
-    assert bombs._outcome(tmp_path / "g.g6")["message"] == "1 graphs"
+    assert bombs.read(Bomb("graph6", "plain", lambda _: tmp_path / "g.g6"))["message"] == "1 graphs"

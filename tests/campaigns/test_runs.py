@@ -16,7 +16,7 @@ from campaigns import faults, kills
     [
         ("file operations of a training", 7),
         ("file operations of resuming", 6),
-        ("allocations of a training", 43),
+        ("allocations of a training", 18),
         ("states after a power cut", 9),
     ],
 )

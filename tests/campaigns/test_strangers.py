@@ -12,7 +12,9 @@ if not hasattr(os, "fork"):
     pytest.skip("needs fork", allow_module_level=True)
 
 from campaigns import strangers
+from campaigns.crafted_files import tensor_attacks
 from campaigns.crafted_models import Attack
+from campaigns.process import in_a_process
 from graphscore.errors import CheckpointError
 
 
@@ -49,7 +51,7 @@ def leave(code):
 )
 def test_what_goes_wrong_in_an_attempt_is_named(work, words):
     attack = Attack("files", "x", lambda model: None)
-    assert words in strangers._wrong(attack, strangers._in_a_process(work, seconds=1))
+    assert words in strangers._wrong(attack, in_a_process(work, seconds=1))
 
 
 @pytest.mark.parametrize(
@@ -87,5 +89,15 @@ def test_refusals_and_acceptances_are_told_apart():
 
 
 def test_memory_is_measured():
-    result = strangers._in_a_process(lambda: {"size": len(bytearray(b"x" * 150_000_000))})
+    result = in_a_process(lambda: {"size": len(bytearray(b"x" * 150_000_000))}, seconds=60)
     assert result["peak"] > 100_000_000
+
+
+def test_weights_that_do_not_fit_take_no_memory(tmp_path):
+    """Although the settings allow a file of their size."""
+    strangers._make("denoiser", tmp_path / "denoiser")
+    (large,) = (attack for attack in tensor_attacks() if "300 MB" in attack.name)
+    place = tmp_path / "place" / "1"
+    result = strangers._try(large, tmp_path / "denoiser", place, resumes=True)
+    assert strangers._wrong(large, result) == ""
+    assert result["peak"] < 200_000_000
