@@ -104,7 +104,10 @@ def applies(requirement: Requirement) -> bool:
 
 def licence_of(name: str) -> str:
     """Return the licence that an installed package states, as an expression if it has one."""
-    metadata = importlib.metadata.metadata(name)
+    try:
+        metadata = importlib.metadata.metadata(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed here"
     if "License-Expression" in metadata:
         return metadata["License-Expression"]
     named = [

@@ -1,4 +1,4 @@
-"""Check the licences of everything that requirements.lock installs on this machine.
+"""Check the licences of everything in requirements.lock.
 
     python -m scripts.licences
 
@@ -12,18 +12,21 @@ from __future__ import annotations
 import sys
 from itertools import chain
 
-from scripts.dependencies import all_locked, applies, closure, licence_of, project
+from scripts.dependencies import all_locked, closure, licence_of, project
 
-PERMISSIVE = {
+SPDX = {
     *("0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause"),
     *("BSL-1.0", "CC0-1.0", "ISC", "MIT", "MIT-CMU", "PSF-2.0", "Python-2.0", "Unlicense", "Zlib"),
+}
+"""Identifiers of the SPDX list, and an exception of it."""
+PERMISSIVE = SPDX | {
     # As classifiers and older metadata have them.
     *("3-Clause BSD License", "Apache Software License", "BSD License", "ISC License (ISCL)"),
     *("MIT License", "Python Software Foundation License"),
 }
 FOR_TOOLS = PERMISSIVE | {"MPL-2.0", "Mozilla Public License 2.0 (MPL 2.0)"}
-STATED_ELSEWHERE = {"atheris": "Apache-2.0"}
-"""Of packages whose metadata have none, from the licence file of their source."""
+STATED_ELSEWHERE = {"atheris": "Apache-2.0", "colorama": "BSD-3-Clause", "triton": "MIT"}
+"""Of packages whose metadata have none, or that not every platform installs."""
 
 
 def allowed(expression: str, known: set[str]) -> bool:
@@ -41,12 +44,11 @@ def allowed(expression: str, known: set[str]) -> bool:
 
 
 def licences() -> dict[str, dict[str, str]]:
-    """Return the licence of every installed package of the lock, in groups: core, extras, tools."""
+    """Return the licence of every package of the lock, in groups: core, extras, tools."""
     groups = project()
     core = closure(groups["core"])
     extras = closure(groups["tensorboard"]) - core
-    here = {name for name, locked in all_locked().items() if applies(locked.requirement)}
-    names = {"core": core, "extras": extras, "tools": here - core - extras}
+    names = {"core": core, "extras": extras, "tools": set(all_locked()) - core - extras}
     return {
         group: {name: STATED_ELSEWHERE.get(name) or licence_of(name) for name in sorted(members)}
         for group, members in names.items()

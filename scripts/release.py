@@ -11,6 +11,7 @@ Python, with the same build of torch. Packages that only CUDA builds of torch ne
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import json
 import os
 import shutil
@@ -26,7 +27,7 @@ from hatchling.builders.wheel import WheelBuilder
 
 from graphscore.version import __version__
 from scripts.dependencies import ROOT, all_locked, direct, needs, project
-from scripts.licences import licences
+from scripts.licences import SPDX, allowed, licences
 
 BILL = f"graphscore-{__version__}.cdx.json"
 DIST = ROOT / "dist"
@@ -58,6 +59,26 @@ def purl(name: str, version: str) -> str:
     return f"pkg:pypi/{name}@{version}"
 
 
+def licence_choice(licence: str) -> dict[str, Any]:
+    """Return a licence as CycloneDX has it: by identifier, expression or name."""
+    if not allowed(licence, SPDX):
+        return {"license": {"name": licence}}
+    return {"expression": licence} if " " in licence else {"license": {"id": licence}}
+
+
+def check_installed(name: str, version: str) -> None:
+    """Stop unless a package is installed in its locked version: its licence and needs are listed.
+
+    Raises:
+        SystemExit: another version is installed.
+    """
+    found = importlib.metadata.version(name).partition("+")[0]  # without the build of torch
+    if found != version:
+        raise SystemExit(
+            f"release: {name} {found} is installed, but {version} is locked. Run `make setup`."
+        )
+
+
 def component(name: str, version: str, licence: str, hashes: tuple[str, ...]) -> dict[str, Any]:
     """Return one package as CycloneDX has it; the hashes are those of its files."""
     found: dict[str, Any] = {
@@ -66,7 +87,7 @@ def component(name: str, version: str, licence: str, hashes: tuple[str, ...]) ->
         "name": name,
         "version": version,
         "purl": purl(name, version),
-        "licenses": [{"license": {"name": licence}}],
+        "licenses": [licence_choice(licence)],
     }
     if hashes:
         found["externalReferences"] = [
@@ -88,6 +109,7 @@ def bill(seconds: int) -> dict[str, Any]:
     needed |= dict.fromkeys(groups["extras"], groups["extras"])
     parts = []
     for name, of_group in sorted(needed.items()):
+        check_installed(name, locked[name].version)
         part = component(name, locked[name].version, of_group[name], locked[name].hashes)
         parts.append(part | {"scope": "required" if name in groups["core"] else "optional"})
     refs = {name: purl(name, locked[name].version) for name in needed}
