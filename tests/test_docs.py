@@ -1,4 +1,4 @@
-"""The documents: links lead somewhere, and nothing in them depends on one machine."""
+"""The documents: links lead somewhere, and what they say of numbers is so."""
 
 from __future__ import annotations
 
@@ -17,6 +17,15 @@ PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 def test_relative_links_resolve(page):
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", sorted(PAGES), ids=lambda page: page.name)
+def test_links_to_headings_resolve(page):
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]*)\)", page.read_text(encoding="utf-8")):
+        text = (page.parent / target if target else page).read_text(encoding="utf-8")
+        headings = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+        names = {re.sub(r"[^\w\- ]", "", h.lower()).strip().replace(" ", "-") for h in headings}
+        assert anchor in names, f"{target}#{anchor}"
 
 
 def test_the_weights_of_guidance_are_those_of_the_page():

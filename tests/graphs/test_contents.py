@@ -89,5 +89,5 @@ def test_the_files_of_a_folder_are_counted_and_timed(tmp_path):
     assert members(tmp_path, Reading(Limits(max_bytes=4096))) == ["a9", "a10", "b"]
     with pytest.raises(GraphDataError, match="more than 4095 bytes"):
         members(tmp_path, Reading(Limits(max_bytes=4095)))
-    with pytest.raises(GraphDataError, match=f"{tmp_path.name}: checking takes more than a third"):
+    with pytest.raises(GraphDataError, match=f"{tmp_path.name}: checking took more than a third"):
         members(tmp_path, Reading(Limits(max_seconds=1e-9)))

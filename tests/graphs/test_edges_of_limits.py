@@ -19,7 +19,7 @@ from graphscore.graphs.formats import FORMATS
 from graphscore.graphs.limits import MAX_NODES, Limits, Reading
 
 LINE = 2**20
-LATE = "checking takes more than a third of the limit"
+LATE = "checking took more than a third of the"
 XML = '<graphml>{}<graph edgedefault="{}">{}</graph></graphml>'
 
 

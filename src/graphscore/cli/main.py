@@ -20,7 +20,8 @@ from graphscore.version import __version__
 
 app = App(
     name="graphscore",
-    help="Learn a distribution of graphs from examples and generate new ones.",
+    help="Learn a distribution of graphs from examples and generate new ones. "
+    "Signals, exit codes and run folders: docs/command-line.md.",
     version=__version__,
     help_format="plaintext",
 )

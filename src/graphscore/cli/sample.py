@@ -48,8 +48,8 @@ def sample(
         How many graphs.
     out
         File or folder to write; the suffix says the format (.g6, .s6, .graphml, .gml, .npz, ...).
-        If not given, RUN/samples.g6, or for a pretrained model NAME-samples.g6 in this folder; an
-        older file is replaced.
+        If not given, RUN/samples.g6, or for a pretrained model NAME-samples.g6 in this folder. An
+        older file is replaced; a pipe or device is written to.
     nodes
         Number of nodes of every graph; drawn from the training graphs' sizes if not given.
     communities

@@ -20,7 +20,7 @@ class SamplerOptions:
     sampler: Literal["langevin", "heun", "ancestral"] | None = None
     """Which sampler. heun and ancestral need a model that was trained to denoise."""
     steps: WholeNumber | None = None
-    """Steps of heun (two network calls each) or ancestral (one each)."""
+    """Steps of heun (two network calls each, one in the last) or ancestral (one each)."""
     churn: float | None = None
     """Fresh noise in heun; 0 for none."""
     sigma_max: float | None = None

@@ -88,7 +88,7 @@ class Reading:
         self.nodes_left = limits.max_total_nodes
         self.edges_left = limits.max_total_edges
         self._end = time.monotonic() + limits.max_seconds * CHECKING
-        self._late = "checking takes more than a third of the limit of"
+        self._late = "checking took more than a third of the"
 
     def tick(self, where: str) -> None:
         """Refuse to go on when the time is over; called within every loop over a file.
@@ -98,14 +98,14 @@ class Reading:
         """
         if time.monotonic() > self._end:
             raise GraphDataError(
-                f"{where}: {self._late} {self.limits.max_seconds:g} seconds. "
+                f"{where}: {self._late} {self.limits.max_seconds:g} seconds allowed. "
                 f"{_remedy('max_seconds')}"
             )
 
     def timed(self, items: Iterable[_Item], where: str) -> Iterator[_Item]:
         """Yield the graphs that are being built, while there is time."""
         self._end += self.limits.max_seconds * (1 - CHECKING)
-        self._late = "reading takes more than"
+        self._late = "reading took more than the"
         for item in items:
             self.tick(where)
             yield item
