@@ -192,8 +192,8 @@ def resource_attacks() -> Iterator[Attack]:
         path = ("settings", *name.split("."))
         yield Attack("resources", f"{name} = {value!r:.30}", _set(path, value), refused_by="load")
     deep = {"blocks": 256, "pair_width": 4096, "node_width": 4096, "product_width": 4096}
-    wide = {"channels": [4096] * 32, "features": 4096, "edge_width": 4096, "message_steps": 32}
-    small = {"channels": [1] * 32, "message_steps": 32, "node_readout": "sum"}
+    wide = {"channels": [4096] * 16, "features": 4096, "edge_width": 4096, "message_steps": 16}
+    small = {"channels": [1] * 16, "message_steps": 16, "node_readout": "sum"}
     for shape in (deep, wide, small, {"blocks": 256}):
 
         def reshape(model: Crafted, shape: dict[str, Any] = shape) -> None:

@@ -23,7 +23,7 @@ MOST_STEPS = 100_000_000
 """Of training; a step takes a millisecond at least, so these take a day or more."""
 MOST_BLOCKS = 256
 """Blocks of a denoiser."""
-MOST_LAYERS = 32
+MOST_LAYERS = 16
 """Layers of an EDP-GNN, and message-passing steps in each."""
 WIDEST = 4096
 """Features of a node, of a pair or of a hidden layer."""

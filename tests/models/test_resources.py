@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import networkx as nx
 import pytest
 import torch
 
 from graphscore import GraphGenerator
+from graphscore.artifacts.reading import MOST_VALUES
+from graphscore.artifacts.stored import MOST_TENSORS
 from graphscore.diffusion import BernoulliEdges, EdgeDensity
 from graphscore.errors import GraphDataError, SamplingError, SettingsError
 from graphscore.graphs import GraphBatch
@@ -18,6 +23,7 @@ from graphscore.models import (
     resources,
 )
 from graphscore.models.resources import build_network, fits_memory
+from graphscore.settings import MOST_BLOCKS, MOST_LAYERS
 from graphscore.training.training_state import mismatch
 
 CPU = torch.device("cpu")
@@ -101,6 +107,43 @@ def test_what_weights_take_is_known_without_building(name):
     blank = MODELS[name].model.blank_weights(settings)
     assert mismatch(blank, generator.network.state_dict()) == ""
     assert {tensor.device.type for tensor in blank.values()} <= {"meta"}
+
+
+@pytest.mark.parametrize(
+    ("name", "network"),
+    [
+        ("denoiser", {"blocks": MOST_BLOCKS, "pair_width": 2, "node_width": 1}),
+        ("edp-gnn", {"channels": [1] * MOST_LAYERS, "message_steps": MOST_LAYERS}),
+        ("edp-gnn-released", {"channels": [1] * MOST_LAYERS, "message_steps": MOST_LAYERS}),
+    ],
+)
+def test_the_state_of_the_deepest_networks_can_be_read(name, network):
+    """Weights, their average, and three tensors of Adam; eight values of the header for each."""
+    settings = resolve_settings({"model": name, "network": network}, nodes=9, on_cpu=True)
+    tensors = 5 * len(MODELS[name].model.blank_weights(settings))
+    assert tensors <= MOST_TENSORS
+    assert 8 * tensors <= MOST_VALUES
+
+
+BLANK = """
+import sys
+from graphscore import GraphGenerator
+from graphscore.artifacts import list_pretrained
+from graphscore.models import MODELS, resolve_settings
+for name, entry in MODELS.items():
+    settings = resolve_settings({"model": name}, nodes=9, on_cpu=True)
+    entry.model.blank_weights(settings)
+for name in list_pretrained():
+    GraphGenerator.from_pretrained(name, device="cpu")
+print([name for name in sys.modules if name.startswith(("torch._dynamo", "torch._inductor"))])
+"""
+
+
+def test_networks_without_memory_do_not_load_the_compiler():
+    """That would take longer than all else that loading a model does."""
+    command = [sys.executable, "-c", BLANK]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    assert done.stdout == "[]\n"
 
 
 def test_graphs_that_do_not_fit_in_memory_are_refused_before_anything_is_allocated():

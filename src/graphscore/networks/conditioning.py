@@ -17,6 +17,8 @@ from typing import Literal, cast
 import torch
 from torch import Tensor, nn
 
+from graphscore.networks.initial import fill_uniform
+
 
 def _silu(x: Tensor) -> Tensor:
     # Without gradients the input is not needed again, and in place is faster.
@@ -150,8 +152,7 @@ class LevelColumns:
 
 
 def _longer(parameter: nn.Parameter, more: Tensor) -> nn.Parameter:
-    """Join columns to a parameter; without `torch.cat`, whose version for networks without memory
-    takes a second to import."""
+    """Join columns to a parameter; not with `torch.cat`, for the reason given in `initial`."""
     before = parameter.shape[-1]
     joined = more.new_empty(*more.shape[:-1], before + more.shape[-1])
     joined[..., :before].copy_(parameter.detach())
@@ -191,7 +192,7 @@ class ConditionalLinear(nn.Module):
         bound = 1 / math.sqrt(in_features)
         weight, bias = torch.empty(in_features, out_features), torch.empty(out_features)
         for values in (weight, bias):
-            nn.init.uniform_(values, -bound, bound, generator=generator)
+            fill_uniform(values, bound, generator=generator)
         self.weight = nn.Parameter(weight)
         self.bias = nn.Parameter(bias) if table is None else None
         self.columns = None if table is None else table.add(bias)

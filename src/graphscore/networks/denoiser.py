@@ -28,6 +28,7 @@ from graphscore.networks.denoiser_features import (
     PAIR_FEATURES,
     input_features,
 )
+from graphscore.networks.initial import fill_normal
 from graphscore.networks.pair_index import PairIndex
 from graphscore.networks.settings import DenoiserSettings
 
@@ -49,7 +50,7 @@ def linear(
     layer: nn.Linear = nn.utils.skip_init(  # type: ignore[no-untyped-call]
         nn.Linear, width_in, width_out, bias=bias, device=torch.get_default_device()
     )
-    nn.init.normal_(layer.weight, std=gain / math.sqrt(width_in), generator=generator)
+    fill_normal(layer.weight, gain / math.sqrt(width_in), generator=generator)
     if bias:
         nn.init.zeros_(layer.bias)
     return layer
@@ -97,7 +98,7 @@ class FilmLinear(nn.Module):
     def __init__(self, width_in: int, width_out: int, *, generator: torch.Generator) -> None:
         super().__init__()
         weight = torch.empty(width_in, width_out)
-        nn.init.normal_(weight, std=1 / math.sqrt(width_in), generator=generator)
+        fill_normal(weight, 1 / math.sqrt(width_in), generator=generator)
         self.weight = nn.Parameter(weight)
 
     def forward(self, film: Film) -> Tensor:

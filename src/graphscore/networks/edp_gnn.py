@@ -81,7 +81,7 @@ class EDPGNN(nn.Module):
         # Scores have size 1/sigma and change over distances of sigma. Starting the gains of the
         # output MLP's ends there saves the optimiser from finding factors of sixteen between
         # levels; the architecture is unchanged.
-        gain = 1 / torch.tensor(sorted(sigmas)).unsqueeze(-1)
+        gain = 1 / torch.tensor(sorted(sigmas), device="cpu").unsqueeze(-1)
         with torch.no_grad():
             for layer in (self.final.first, self.final.last):
                 if layer.columns is not None:
