@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from graphscore.progress import progress
 from graphscore.streams import LONGEST_MESSAGE, Unfailing, say, shortened, visible
 
 _SAY_AND_END = """
@@ -68,6 +69,28 @@ def test_what_an_encoding_lacks_is_escaped():
     stream.flush()
     assert raw.getvalue() == b"\\xe9 \\udcff ok\n"
     assert stream.failure is None
+
+
+class Tee:
+    """What people put in place of standard error."""
+
+    def __init__(self):
+        self.text = ""
+
+    def write(self, text):
+        self.text += text
+
+
+@pytest.mark.parametrize("attributes", [{}, {"encoding": None}, {"encoding": "no-such-code"}])
+def test_something_with_nothing_but_write_takes_the_place_of_a_stream(monkeypatch, attributes):
+    tee = Tee()
+    vars(tee).update(attributes)
+    monkeypatch.setattr(sys, "stderr", tee)
+    say("hello")
+    with progress("work", 1) as update:
+        update(1, "")
+    assert tee.text.startswith("hello\nwork 1/1")
+    assert Unfailing(tee).failure is None
 
 
 def test_the_first_failure_is_kept_and_later_text_arrives(tmp_path):

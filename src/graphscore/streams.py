@@ -44,6 +44,14 @@ def say(message: str) -> None:
     stream.flush()
 
 
+def _encodable(text: str, encoding: str) -> str:
+    """Replace characters that an encoding lacks by escape sequences."""
+    try:
+        return text.encode(encoding, "backslashreplace").decode(encoding)
+    except LookupError:  # nobody knows it
+        return text
+
+
 class Unfailing:
     """A text stream that never raises: what cannot be written is lost.
 
@@ -54,27 +62,27 @@ class Unfailing:
     """
 
     def __init__(self, stream: TextIO | None) -> None:
-        self._stream = stream
+        self._stream: Any = stream
         self.failure: OSError | ValueError | None = None
         """Why text was lost; the first reason."""
 
     def write(self, text: str) -> int:
         """Write, or lose, all of the text."""
         if (stream := self._stream) is not None:
-            encoding = stream.encoding or "utf-8"
-            known = text.encode(encoding, "backslashreplace").decode(encoding)
+            # What somebody put in place of a stream may have no more than `write`.
+            known = _encodable(text, getattr(stream, "encoding", None) or "utf-8")
             self._attempt(lambda: stream.write(known))
         return len(text)
 
     def flush(self) -> None:
         """Hand on what is buffered, or lose it."""
-        if self._stream is not None:
+        if hasattr(self._stream, "flush"):
             self._attempt(self._stream.flush)
 
     def isatty(self) -> bool:
         """Whether it is a terminal that can be written to."""
         try:
-            return self._stream is not None and self._stream.isatty()
+            return hasattr(self._stream, "isatty") and self._stream.isatty()
         except ValueError:  # closed
             return False
 
@@ -96,7 +104,7 @@ class Unfailing:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             try:
                 os.dup2(nowhere, descriptor)
-                self._stream.flush()  # type: ignore[union-attr]  # it has a descriptor
+                self._stream.flush()
             finally:
                 os.dup2(kept, descriptor)
                 os.close(nowhere)
