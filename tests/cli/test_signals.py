@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from graphscore import atomic
 from graphscore.artifacts import read_checkpoint
 from graphscore.cli import demo as demo_module
 from graphscore.cli import interrupt
@@ -68,18 +69,29 @@ def _send_when(condition, number: int) -> threading.Thread:
     before = signal.getsignal(signal.SIGTERM)
 
     def wait_and_send() -> None:
-        try:
-            _wait_for(lambda: signal.getsignal(signal.SIGTERM) is not before and condition())
-        finally:
-            os.kill(os.getpid(), number)
+        _wait_for(lambda: signal.getsignal(signal.SIGTERM) is not before and condition())
+        os.kill(os.getpid(), number)
 
     thread = threading.Thread(target=wait_and_send)
     thread.start()
     return thread
 
 
-def test_the_names_are_all_there_are():
-    assert {signal.Signals(number).name for number in STOP_SIGNALS} == set(NAMES)
+@pytest.fixture
+def begins(monkeypatch):
+    """begins(object, name): an event that is set when that function is called."""
+
+    def watch(where, name):
+        event, function = threading.Event(), getattr(where, name)
+
+        def begun(*arguments, **options):
+            event.set()
+            return function(*arguments, **options)
+
+        monkeypatch.setattr(where, name, begun)
+        return event
+
+    return watch
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -103,8 +115,8 @@ def test_the_first_of_many_signals_gives_the_code(place, program, environment):
     )
     _wait_for(lambda: _lines(place / "new") > 0, process)
     process.send_signal(signal.SIGUSR1)
-    while "stopping after this step" not in process.stderr.readline():
-        pass
+    while "stopping after this step" not in (line := process.stderr.readline()):
+        assert line, "ended without a word"
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGTERM):
         process.send_signal(number)
     _, errors = process.communicate(timeout=SECONDS)
@@ -238,37 +250,51 @@ def test_an_impatient_ctrl_c_keeps_the_code_of_the_first_signal(monkeypatch):
             assert stopped.value.exit_code == 129
 
 
-def test_a_signal_while_the_sampler_is_chosen(place, call, monkeypatch):
+def test_a_signal_while_the_sampler_is_chosen(place, call, begins):
     """The choice takes long and is left at once; the trained model is complete."""
     toml = (place / "tiny.toml").read_text().replace("level = 2", f"level = {ENDLESS_LEVEL}")
     (place / "tiny.toml").write_text(toml)
-    begun, select = threading.Event(), GraphGenerator._select
-
-    def choose(*arguments):
-        begun.set()
-        return select(*arguments)
-
-    monkeypatch.setattr(GraphGenerator, "_select", choose)
-    sender = _send_when(begun.is_set, signal.SIGTERM)
+    sender = _send_when(begins(GraphGenerator, "_select").is_set, signal.SIGTERM)
     outcome = call(*_train("new")[:-1], 3, "--validation", "graphs.g6")
     sender.join()
     assert outcome.code == 143
     _assert_complete(place / "new")
 
 
-def test_sampling_ends_at_once_and_writes_nothing(place, call, tree):
-    """While it computes, and while it waits for someone to read from a pipe."""
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_sampling_ends_at_once_and_writes_nothing(place, call, tree, begins, name):
     before = tree(place)
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        sender = _send_when(lambda: True, number)
-        assert call("sample", "run", "--steps-per-level", ENDLESS_LEVEL).code == 128 + number
-        sender.join()
-        assert tree(place) == before
+    sender = _send_when(begins(GraphGenerator, "sample").is_set, getattr(signal, name))
+    assert call("sample", "run", "--steps-per-level", ENDLESS_LEVEL).code == _code(name)
+    sender.join()
+    assert tree(place) == before
+
+
+def test_sampling_ends_while_it_waits_for_someone_to_read_from_a_pipe(place, call, begins):
     os.mkfifo(place / "pipe")
-    sender = _send_when(lambda: True, signal.SIGUSR1)
+    sender = _send_when(begins(atomic, "_open_for_writing").is_set, signal.SIGUSR1)
     assert call("sample", "run", "-o", "pipe", "--format", "graph6").code == _code("SIGUSR1")
     sender.join()
     assert (place / "pipe").is_fifo()
+
+
+AT_THE_END = """
+import atexit, os, signal
+atexit.register(lambda: [os.kill(os.getpid(), getattr(signal, name)) for name in {}])
+from graphscore.__main__ import main
+main()
+"""
+
+
+def test_signals_do_not_change_the_exit_code_of_a_command_that_has_ended(environment):
+    """Ending takes a second, and batch systems send several."""
+    done = subprocess.run(
+        [sys.executable, "-c", AT_THE_END.format(NAMES), "--version"],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_demo_stops_with_a_checkpoint_and_samples_until_it_is_told_not_to(

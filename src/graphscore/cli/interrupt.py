@@ -121,6 +121,12 @@ def signals_end_the_program() -> Iterator[None]:
         yield
 
 
+def ignore_signals() -> None:
+    """Ignore from now on what would end the program, which is about to end by itself."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
 @contextmanager
 def _handled(on_signal: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """Handle the signals that are not ignored, as they are under `nohup` and in the background."""
