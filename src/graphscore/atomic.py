@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from graphscore.errors import OutputError
+from graphscore.regular import kind_of
 
 _MOST_LINKS = 40
 """Symbolic links behind each other, as in Linux."""
@@ -80,14 +81,21 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
         raise _refusal(path, error) from error
 
 
-def check_no_link(path: Path) -> None:
-    """Refuse a symbolic link in a folder that may be a stranger's.
+def check_ordinary(path: Path) -> None:
+    """Refuse what is neither file nor folder, where the folder that it is in may be a stranger's.
 
     Raises:
-        OutputError: it is one.
+        OutputError: it is a link, a pipe, a device or a socket.
     """
-    if path.is_symlink():
-        raise OutputError(f"{path}: is a link, which may lead out of the folder. Remove it.")
+    try:
+        mode = os.lstat(path).st_mode
+    except (OSError, ValueError):
+        return  # nothing is there, or writing will say why not
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OutputError(
+            f"{path}: is {kind_of(mode)}, which may lead out of the folder. Remove it, or give "
+            "another name."
+        )
 
 
 def check_name(path: Path) -> None:

@@ -52,7 +52,11 @@ def open_regular(path: Path, *, follow_links: bool = True) -> Iterator[BinaryIO]
         yield stream
 
 
+def kind_of(mode: int) -> str:
+    """Return in words what has a mode that is no regular file's."""
+    return _KINDS.get(stat.S_IFMT(mode), "something else")
+
+
 def _check_regular(mode: int) -> None:
     if not stat.S_ISREG(mode):
-        kind = _KINDS.get(stat.S_IFMT(mode), "something else")
-        raise NotRegularError(errno.EINVAL, f"{kind}, but a regular file is expected")
+        raise NotRegularError(errno.EINVAL, f"{kind_of(mode)}, but a regular file is expected")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -40,3 +41,13 @@ def test_a_link_in_place_of_a_file_is_refused_before_training(place, call, name)
     assert "is a link" in done.err
     assert [path.name for path in (place / "X").iterdir()] == [name]
     assert not (place / "outside").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_in_place_of_samples_is_refused_unless_it_was_named(place, call):
+    """In the folder of a stranger, writing to it could wait for ever."""
+    os.mkfifo(place / "run" / "samples.g6")
+    done = call("sample", "run", "-n", 1)
+    assert done.code == 2
+    assert "samples.g6: is a named pipe, which may lead out of the folder. Remove it" in done.err
+    assert call("sample", "run", "-n", 1, "-o", "other.g6").code == 0

@@ -54,7 +54,7 @@ def demo(
         Print the metrics as JSON.
     """
     from graphscore.artifacts import has_checkpoint
-    from graphscore.atomic import check_no_link
+    from graphscore.atomic import check_ordinary
     from graphscore.cli.interrupt import stop_requested
     from graphscore.datasets import load_dataset
     from graphscore.errors import SettingsError
@@ -63,7 +63,7 @@ def demo(
     if number < 1:
         raise SettingsError(f"--number {number}: ask for at least 1 graph.")
     for name in ("samples.g6", "pretrained.g6", "metrics.json", "samples.png"):
-        check_no_link(out / name)
+        check_ordinary(out / name)
     data = load_dataset(DATASET)
     generator = GraphGenerator(
         training={"steps": steps, "batch_size": BATCH_SIZE}, device=device, accelerate=accelerate

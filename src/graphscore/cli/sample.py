@@ -116,14 +116,13 @@ def sample(
 
 def _default_target(place: ModelPlace) -> Path:
     """Return where samples of a model go that nobody named a file for."""
-    from graphscore.errors import OutputError
+    from graphscore.atomic import check_ordinary
 
     if place.pretrained:
         target = Path(f"{place.pretrained}-samples.g6")
     else:
         target = place.folder / "samples.g6"
-    if target.is_symlink():  # in the folder of a stranger it may lead anywhere
-        raise OutputError(f"{target}: is a link. Name the file to write with -o.")
+    check_ordinary(target)
     return target
 
 

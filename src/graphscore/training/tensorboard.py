@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from graphscore.atomic import check_no_link
+from graphscore.atomic import check_ordinary
 from graphscore.errors import MissingExtraError, warn
 from graphscore.training.trainer import TrainingRecord
 
@@ -18,7 +18,7 @@ def tensorboard_writer(folder: str | os.PathLike[str]) -> Callable[[TrainingReco
         OutputError: `folder` is a link.
         MissingExtraError: tensorboard is not installed.
     """
-    check_no_link(Path(folder))
+    check_ordinary(Path(folder))
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
