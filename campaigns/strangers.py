@@ -33,7 +33,7 @@ from graphscore.errors import GraphscoreError
 from graphscore.training.tensorboard import tensorboard_writer
 
 HELP = "load crafted models with matching digests"
-MOST_SECONDS = 20
+MOST_SECONDS = 60
 MOST_BYTES = 200_000_000
 """Above what there was before, while a model is refused."""
 TWO_CLIQUES = [

@@ -17,6 +17,7 @@ from graphscore.artifacts import read_checkpoint, read_document
 from graphscore.artifacts.checkpoint import DOCUMENT, write_checkpoint
 from graphscore.artifacts.document import digest
 from graphscore.artifacts.lock import LOCK
+from graphscore.artifacts.stored import MOST_DOCUMENT_BYTES
 from graphscore.cli.main import main
 from graphscore.errors import CheckpointError, GraphscoreWarning, SettingsError
 
@@ -89,6 +90,27 @@ def test_a_damaged_document_is_replaced_by_its_copy(tmp_path, how):
     damage(copy, how)
     with pytest.warns(GraphscoreWarning, match="step 5 is used"):
         assert read_checkpoint(tmp_path)[0].step == 5
+
+
+def test_a_document_with_any_bit_flipped_is_replaced_by_its_copy(tmp_path):
+    """Also where it seems to be of another version, or has a number that is infinite."""
+    write(tmp_path, 10)
+    content = (tmp_path / DOCUMENT).read_bytes()
+    flips = [
+        (place, bit)
+        for place, byte in enumerate(content)
+        for bit in range(8)
+        if place % 8 == bit or b"version" in content[place - 9 : place + 2] or byte in b'"'
+    ]
+    for place, bit in flips:
+        changed = bytearray(content)
+        changed[place] ^= 1 << bit
+        (tmp_path / DOCUMENT).write_bytes(changed)
+        with pytest.warns(GraphscoreWarning, match="step 10 is used"):
+            assert read_checkpoint(tmp_path)[0].step == 10
+    (tmp_path / DOCUMENT).write_bytes(content + b" " * MOST_DOCUMENT_BYTES)
+    with pytest.warns(GraphscoreWarning, match="step 10 is used"):
+        assert read_checkpoint(tmp_path)[0].step == 10
 
 
 def test_info_warns_once_of_damage(tmp_path, capsys):

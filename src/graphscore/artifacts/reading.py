@@ -77,20 +77,18 @@ def read_json(path: Path, at_most: int, longer: Mapping[Place, int] | None = Non
         longer: as for `parse_json`.
 
     Raises:
-        DamagedError: it is missing, or no JSON at all.
-        CheckpointError: it is no regular file, too large, or not such JSON.
+        DamagedError: it is missing, too large, or not such JSON.
+        CheckpointError: it is no regular file.
     """
     with open_own(path) as stream:
         size = os.fstat(stream.fileno()).st_size
         if size > at_most:
-            raise CheckpointError(f"{path}: {size} bytes; at most {at_most} are read. {REMEDY}")
+            raise DamagedError(f"{path}: {size} bytes; at most {at_most} are read")
         content = stream.read(at_most)
     try:
         return parse_json(content, longer)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise DamagedError(f"{path}: not readable as JSON ({error!s:.200})") from None
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: not readable as JSON ({error!s:.200}). {REMEDY}") from None
+        raise DamagedError(f"{path}: not readable as JSON ({error!s:.200})") from None
 
 
 def parse_json(content: bytes, longer: Mapping[Place, int] | None = None) -> Any:

@@ -70,17 +70,22 @@ def read_document_file(path: Path) -> ModelDocument:
     foreign = f"{path}: not a graphscore checkpoint"
     if not isinstance(body, dict):
         raise DamagedError(foreign)
-    # Another version may have another digest.
-    if body.get("version") == VERSION and body.pop("digest", None) != digest(body):
-        changed = f"{path}: its content was changed after it was written"
-        raise DamagedError(changed if ours else foreign)
+    version = body.get("version")
+    other = (
+        f"{path}: checkpoint version {version!s:.20}, but this graphscore reads version {VERSION} "
+        "only"
+    )
+    if body.pop("digest", None) != digest(body):
+        changed = "its content was changed after it was written"
+        # Another version may have another digest.
+        what = f"{path}: {changed}" if version == VERSION else f"{other}; or {changed}"
+        raise DamagedError(what if ours else foreign)
     if not ours:
         raise CheckpointError(f"{foreign}. {REMEDY}")
-    if body.get("version") != VERSION:
+    if version != VERSION:
         raise CheckpointError(
-            f"{path}: checkpoint version {body.get('version')!s:.20}, but this graphscore reads "
-            f"version {VERSION} only. Convert a model of version 1 with scripts/convert_v1.py of "
-            "the source repository, use the graphscore that wrote it, or train again."
+            f"{other}. Convert a model of version 1 with scripts/convert_v1.py of the source "
+            "repository, use the graphscore that wrote it, or train again."
         )
     try:
         return ModelDocument(**body)
