@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import threading
 from pathlib import Path
 
 import networkx as nx
@@ -216,6 +217,30 @@ def test_an_open_file_is_written_to_where_it_stands(tmp_path):
     assert (tmp_path / "file").read_bytes() == b"before after"
     assert names(tmp_path) == ["file"]
     assert descriptor_of(tmp_path / "file") is None
+
+
+@needs_fifos
+def test_a_full_pipe_that_does_not_wait_is_waited_for():
+    """As some programs leave the pipe that is their standard output."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    data, read = bytes(1_000_000), []
+
+    def read_all():
+        with os.fdopen(reader, "rb") as stream:
+            read.append(stream.read())
+
+    thread = threading.Thread(target=read_all)
+    try:
+        # More than a pipe holds, before somebody reads.
+        timer = threading.Timer(0.2, thread.start)
+        timer.start()
+        write_file(Path(f"/dev/fd/{writer}"), data)
+    finally:
+        os.close(writer)
+    timer.join()
+    thread.join()
+    assert read == [data]
 
 
 @needs_fifos

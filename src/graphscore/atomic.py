@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import select
 import shutil
 import stat
 from collections.abc import Mapping
@@ -218,7 +219,10 @@ def _pour(path: Path, data: bytes) -> None:
         try:
             rest = memoryview(data)
             while rest:
-                rest = rest[os.write(descriptor, rest) :]
+                try:
+                    rest = rest[os.write(descriptor, rest) :]
+                except BlockingIOError:  # a pipe that is full, and that somebody made not to wait
+                    select.select([], [descriptor], [])
         finally:
             os.close(descriptor)
     except OSError as error:

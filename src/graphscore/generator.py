@@ -32,6 +32,7 @@ from graphscore.models import (
 )
 from graphscore.models.diffusion import guided_model
 from graphscore.models.registry import check_settings
+from graphscore.models.request import check_number
 from graphscore.seeding import torch_generator
 from graphscore.training import TrainingRecord
 
@@ -128,6 +129,7 @@ class GraphGenerator:
             TrainingError: the loss is not finite; the last checkpoint is kept.
         """
         clean = prepare_graphs(graphs, source=source)
+        SizeDistribution.of(map(len, clean))  # refuses what has no room in the matrices made next
         data = GraphBatch.from_networkx(clean)
         settings = resolve_settings(self._given, nodes=data.max_nodes, on_cpu=self._on_cpu)
         described = describe_graphs(data, source)
@@ -228,8 +230,7 @@ class GraphGenerator:
             number, sizes, communities, model.sizes, model.communities, random=random
         )
         if seed is None:
-            # Only now, so that a refused call does not change the next ones.
-            self._draws += 1
+            self._draws += 1  # only now, so that a refused call does not change the next ones
         run = SamplingRun(
             partial(random, device=self.device), self.device, self.accelerate, self.show_progress
         )
@@ -325,8 +326,7 @@ class GraphGenerator:
     ) -> Selection[Any]:
         """Choose and keep the value of an option of `sample` by average MMD to graphs."""
         artifact = self._trained()
-        if number < 1:
-            raise SettingsError(f"cannot evaluate {number} samples; ask for at least 1.")
+        check_number(number)
         reference = prepare_graphs(validation, source="validation graphs")
 
         def distance(value: Any) -> float:

@@ -86,14 +86,17 @@ def test_the_lock_is_released_when_training_ends_or_fails(run):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_process_does_not_release_the_lock(run):
     """When it leaves the block that it was forked in."""
-    with locked(run):
-        child = os.fork()
-        if child:
-            assert os.waitpid(child, 0)[1] == 0
-            with pytest.raises(OutputError, match="is being trained"), locked(run):
-                pass
-    if not child:
-        os._exit(0)
+    child = None
+    try:
+        with locked(run):
+            child = os.fork()
+            if child:
+                assert os.waitpid(child, 0)[1] == 0
+                with pytest.raises(OutputError, match="is being trained"), locked(run):
+                    pass
+    finally:
+        if child == 0:
+            os._exit(1 if sys.exc_info()[0] else 0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

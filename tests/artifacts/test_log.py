@@ -12,10 +12,12 @@ import torch
 
 from graphscore import GraphGenerator
 from graphscore.artifacts import log as log_module
+from graphscore.artifacts import read_document
 from graphscore.artifacts.log import TrainingLog
 from graphscore.artifacts.run_folder import LOG, SETTINGS, RunFolder
 from graphscore.cli.main import main
 from graphscore.errors import GraphscoreWarning, OutputError
+from graphscore.training import Trainer
 
 from ..tiny_generator import GRAPHS, make
 
@@ -234,3 +236,31 @@ def test_the_last_record_is_found_at_the_end_of_the_log(tmp_path, monkeypatch):
     log.path.mkdir()
     with pytest.warns(GraphscoreWarning, match="cannot be read"):
         assert log.last({"loss"}) is None
+
+
+def test_a_checkpoint_without_memory_does_not_end_training(tmp_path, monkeypatch):
+    run, failing = tmp_path / "run", []
+    state = Trainer.state
+
+    def without_memory(self):
+        if 1 <= self.step <= 3:
+            failing.append(self.step)
+            raise MemoryError
+        return state(self)
+
+    monkeypatch.setattr(Trainer, "state", without_memory)
+    with pytest.warns(GraphscoreWarning, match="no memory for a checkpoint. Training goes on") as w:
+        assert make(steps=6).fit(GRAPHS, run=run, checkpoint_seconds=0).step == 6
+    assert (failing, len(w)) == ([1, 2, 3], 1)
+    assert read_document(run).step == 6
+    monkeypatch.setattr(Trainer, "state", lambda self: 1 / 0 if self.step == 2 else state(self))
+    with pytest.raises(ZeroDivisionError):
+        make(steps=3).fit(GRAPHS, run=tmp_path / "other", checkpoint_seconds=0)
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity"])
+def test_numbers_that_are_not_finite_are_no_records(tmp_path, text):
+    """`info --json` shows the last one, and JSON has no such numbers."""
+    (tmp_path / LOG).write_text(f'{{"step": 1, "loss": 2.0}}\n{{"step": 2, "loss": {text}}}\n')
+    with pytest.warns(GraphscoreWarning, match="1 line is no record"):
+        assert RunFolder(tmp_path).log.records() == [{"step": 1, "loss": 2.0}]

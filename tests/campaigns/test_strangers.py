@@ -41,17 +41,17 @@ def leave(code):
 
 
 @pytest.mark.parametrize(
-    ("work", "words"),
+    ("work", "seconds", "words"),
     [
-        (lambda: [][0], "IndexError"),
-        (lambda: time.sleep(60), "hung for 1 s"),
-        (lambda: os.kill(os.getpid(), 9), "died of SIGKILL"),
-        (lambda: strangers._accepted(lambda: leave(1)), "exit code 1"),
+        (lambda: [][0], 60, "IndexError"),
+        (lambda: time.sleep(600), 1, "hung for 1 s"),
+        (lambda: os.kill(os.getpid(), 9), 60, "died of SIGKILL"),
+        (lambda: strangers._accepted(lambda: leave(1)), 60, "exit code 1"),
     ],
 )
-def test_what_goes_wrong_in_an_attempt_is_named(work, words):
+def test_what_goes_wrong_in_an_attempt_is_named(work, seconds, words):
     attack = Attack("files", "x", lambda model: None)
-    assert words in strangers._wrong(attack, in_a_process(work, seconds=1))
+    assert words in strangers._wrong(attack, in_a_process(work, seconds))
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,17 @@ GIN = ["train", "graphs.g6", "--out", "gin", "--model", "gin", "--steps", "1"]
         ),
         pytest.param([*TRAIN, "--max-nodes", "0"], ["max-nodes", "0"], id="limit of no nodes"),
         pytest.param([*TRAIN, "--format", "g7"], ["'g7'", "graph6"], id="format"),
-        pytest.param([*SAMPLE, "--number", "0"], ["--number 0", "at least 1"], id="number"),
+        pytest.param(
+            [*SAMPLE, "--number", "0"], ["--number 0: ask for 1 to 10000000"], id="number"
+        ),
+        pytest.param(
+            [*SAMPLE, "--nodes", "3", "--number", "1" + "0" * 30],
+            ["--number 1000000000000000000000000000000: ask for 1 to"],
+            id="many",
+        ),
+        pytest.param(
+            ["demo", "-n", "1" + "0" * 30, "--out", "X"], ["ask for 1 to"], id="many-demo"
+        ),
         pytest.param([*SAMPLE, "--nodes", "0"], ["--nodes 0", "at least 1"], id="nodes"),
         pytest.param(
             [*SAMPLE, "-n", "1", "--nodes", "10000000"],

@@ -191,7 +191,7 @@ FAILING: dict[str, tuple[bytes | Answer, str]] = {
 def test_failed_download_says_what_to_put_where(
     server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr(https, "CONNECTION_SECONDS", 1)
+    monkeypatch.setattr(https, "CONNECTION_SECONDS", 10)
     answer, words = FAILING[kind]
     assert words in refused(server(answer), tmp_path)
 

@@ -99,6 +99,13 @@ def test_a_huge_network_is_refused_before_it_is_built(monkeypatch):
     assert built == ["meta"]
 
 
+def test_graphs_too_large_for_matrices_are_refused_before_there_is_one(monkeypatch):
+    monkeypatch.setattr(GraphBatch, "from_networkx", lambda *_: pytest.fail("makes a matrix"))
+    for name in MODELS:
+        with pytest.raises(GraphDataError, match="a graph of 20001 nodes"):
+            GraphGenerator(name, device="cpu", show_progress=False).fit([nx.path_graph(20_001)])
+
+
 @pytest.mark.parametrize("name", ["denoiser", "edp-gnn", "edp-gnn-released", "gin"])
 def test_what_weights_take_is_known_without_building(name):
     settings = resolve_settings({"model": name, "seed": 1}, nodes=9, on_cpu=True)

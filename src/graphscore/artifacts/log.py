@@ -6,6 +6,7 @@ import contextlib
 import errno
 import itertools
 import json
+import math
 import os
 from collections.abc import Iterator, Set
 from io import BytesIO
@@ -177,7 +178,9 @@ def _record(line: bytes) -> dict[str, Any] | None:
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) is float or (type(value) is int and abs(value) < 2**63)
+    if type(value) is float:
+        return math.isfinite(value)
+    return type(value) is int and abs(value) < 2**63
 
 
 def set_aside(path: Path, reason: str | None) -> None:

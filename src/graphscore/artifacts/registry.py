@@ -8,12 +8,11 @@ from pathlib import Path
 
 from graphscore.artifacts.checkpoint import DOCUMENT, has_checkpoint
 from graphscore.errors import CheckpointError, did_you_mean
+from graphscore.settings import LONGEST_VALUE, quoted
 
 MODELS = Path(__file__).resolve().parent / "pretrained"
 """One folder per model: `checkpoint.json`, its tensors, `card.json` and the card as `README.md`.
 The path itself and not a link to it, since installers may link file by file."""
-LONGEST = 200
-"""Characters of a name that a message repeats."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def find_model(given: str | os.PathLike[str]) -> ModelPlace:
         CheckpointError: it is neither, or a folder without a model hides one of the package.
     """
     name, path = os.fspath(given), Path(given)
-    shown = name if len(name) <= LONGEST and name.isprintable() else f"{name[:LONGEST]!a}..."
+    shown = name if len(name) <= LONGEST_VALUE and name.isprintable() else quoted(name)
     pretrained = name in list_pretrained()
     if os.path.exists(name):
         if pretrained and not has_checkpoint(path):
@@ -67,7 +66,7 @@ def find_model(given: str | os.PathLike[str]) -> ModelPlace:
         return ModelPlace(MODELS / name, name)
     raise CheckpointError(
         f"{shown}: no checkpoint here, and no model of that name comes with graphscore. "
-        f"{_known(name[:LONGEST])} Or give the folder that `graphscore train --out` or "
+        f"{_known(name[:LONGEST_VALUE])} Or give the folder that `graphscore train --out` or "
         "`GraphGenerator.save` wrote."
     )
 

@@ -20,6 +20,7 @@ from graphscore.device import describe_device
 from graphscore.errors import OutputError, SettingsError, warn
 from graphscore.progress import progress
 from graphscore.streams import say
+from graphscore.training.memory import is_out_of_memory
 
 if TYPE_CHECKING:
     from graphscore.training import Trainer, TrainingRecord
@@ -173,8 +174,12 @@ class TrainingRun:
         try:
             self._checkpoint()
             self._failing = False
-        except OutputError as error:
+        except (OutputError, MemoryError, RuntimeError) as error:
+            if not (isinstance(error, OutputError) or is_out_of_memory(error)):
+                raise
             self._written = time.monotonic()
             if not self._failing:
-                warn(f"{error} Training goes on, and the next checkpoints are tried as usual.")
+                full = "There is no memory for a checkpoint."
+                why = error if isinstance(error, OutputError) else full
+                warn(f"{why} Training goes on, and the next checkpoints are tried as usual.")
             self._failing = True

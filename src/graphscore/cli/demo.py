@@ -57,11 +57,10 @@ def demo(
     from graphscore.atomic import check_ordinary
     from graphscore.cli.interrupt import stop_requested
     from graphscore.datasets import load_dataset
-    from graphscore.errors import SettingsError
     from graphscore.generator import GraphGenerator
+    from graphscore.models.request import check_number
 
-    if number < 1:
-        raise SettingsError(f"--number {number}: ask for at least 1 graph.")
+    check_number(number, "--number")
     for name in ("samples.g6", "pretrained.g6", "metrics.json", "samples.png"):
         check_ordinary(out / name)
     data = load_dataset(DATASET)

@@ -144,9 +144,9 @@ def _checked_communities(
 ) -> list[int] | None:
     """Refuse numbers that make no sense; return the sizes of communities, if they are given."""
     from graphscore.errors import SettingsError
+    from graphscore.models.request import check_number
 
-    if number < 1:
-        raise SettingsError(f"--number {number}: ask for at least 1 graph.")
+    check_number(number, "--number")
     if nodes is not None and nodes < 1:
         raise SettingsError(f"--nodes {nodes}: give at least 1.")
     if communities is None:

@@ -16,11 +16,9 @@ from graphscore.models.communities import (
     CommunitySizes,
     community_tensor,
 )
-from graphscore.models.resources import MOST_NODES
+from graphscore.models.resources import MOST_NODES, MOST_SAMPLES
 from graphscore.models.sizes import SizeDistribution
-
-LONGEST = 60
-"""Characters of what was asked for that a message repeats."""
+from graphscore.settings import quoted
 
 
 @dataclass(frozen=True)
@@ -70,8 +68,7 @@ def resolve_request(
     >>> resolve_request(1, None, [(2, 2)], *known, random=random)
     SampleRequest(sizes=tensor([4]), communities=[(2, 2)])
     """
-    if number < 1:
-        raise SettingsError(f"cannot sample {number} graphs; ask for at least 1.")
+    check_number(number)
     if communities is not None:
         if known_communities is None:
             raise SettingsError(
@@ -86,7 +83,7 @@ def resolve_request(
             wrong = next((of for of, fine in zip(given, asked) if not fine), communities)
             raise SettingsError(
                 f"communities must be those of {number} graphs, each as whole numbers of nodes of "
-                f"at least 1, such as {[(20, 25)] * min(number, 2)}; got {_short(wrong)}."
+                f"at least 1, such as {[(20, 25)] * min(number, 2)}; got {quoted(wrong)}."
             )
         return SampleRequest(_checked([sum(of_graph) for of_graph in asked]), asked)
     if sizes is None:
@@ -96,12 +93,22 @@ def resolve_request(
         if len(whole) != number:
             raise SettingsError(
                 f"sizes must be {number} numbers of nodes, whole and at least 1, "
-                f"got {_short(sizes)}."
+                f"got {quoted(sizes)}."
             )
         nodes = _checked(whole)
     if known_communities is None:
         return SampleRequest(nodes, None)
     return SampleRequest(nodes, known_communities.draw(nodes, generator=random("communities")))
+
+
+def check_number(number: int, name: str = "number") -> None:
+    """Refuse numbers of graphs to sample that make no sense.
+
+    Raises:
+        SettingsError: none, or too many to be held in memory; `name` says what gave the number.
+    """
+    if not 1 <= number <= MOST_SAMPLES:
+        raise SettingsError(f"{name} {quoted(number)}: ask for 1 to {MOST_SAMPLES} graphs.")
 
 
 def _checked(nodes: list[int]) -> Tensor:
@@ -130,8 +137,3 @@ def _whole_numbers(values: Any) -> list[int]:
     except (TypeError, ValueError, OverflowError):  # no numbers, or not finite
         return []
     return whole if fine else []
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

@@ -21,6 +21,8 @@ MOST_PARAMETERS = 100_000_000
 have less than a million."""
 MOST_NODES = 20_000
 """Of a graph: one number for each pair of its nodes takes 1.6 GB."""
+MOST_SAMPLES = 10_000_000
+"""Graphs sampled at once: as objects, even tiny ones take 20 GB."""
 
 BYTES_PER_EDGE = 300
 """That a networkx graph takes for an edge."""
