@@ -62,7 +62,7 @@ def test_sizes_can_be_asked_for_one_by_one(fitted, monkeypatch):
     [(0, None), (-1, None), (2, [3]), (2, [3, 0]), (1, [])],
 )
 def test_impossible_requests_are_refused(fitted, number, sizes):
-    with pytest.raises(SettingsError, match="at least 1|ask for 1 to"):
+    with pytest.raises(SettingsError, match=r"at least 1|ask for 1 to"):
         fitted.sample(number, sizes=sizes)
 
 

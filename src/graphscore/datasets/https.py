@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 import urllib.request
-from http.client import HTTPResponse
 
 CONNECTION_SECONDS = 30
 """How long a server may be silent."""
@@ -60,7 +59,7 @@ def _content(url: str, max_bytes: int, end: float) -> bytes:
         if declared.isdecimal() and (len(declared) > 18 or int(declared) > max_bytes):
             raise OSError(f"it has {declared[:30]} bytes, more than the {max_bytes} allowed")
         received = bytearray()
-        while chunk := _some(response):
+        while chunk := response.read1(_CHUNK):  # what is there, without waiting for more
             received += chunk
             if len(received) > max_bytes:
                 raise OSError(f"it has more than the {max_bytes} bytes allowed")
@@ -69,8 +68,3 @@ def _content(url: str, max_bytes: int, end: float) -> bytes:
         if declared.isdecimal() and len(received) != int(declared):
             raise OSError(f"it ended after {len(received)} of {declared} bytes")
         return bytes(received)
-
-
-def _some(response: HTTPResponse) -> bytes:
-    """Return what is there, without waiting for more."""
-    return response.read1(_CHUNK)
