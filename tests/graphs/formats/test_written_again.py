@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import networkx as nx
+import numpy as np
 import pytest
 
 from graphscore.errors import GraphDataError
 from graphscore.graphs.formats.graphml import decode_graphml, encode_graphml
+from graphscore.graphs.formats.tu import decode_tu, encode_tu
 from graphscore.graphs.limits import Reading
 
 
@@ -40,3 +42,32 @@ def test_a_key_after_the_graph_is_not_found():
     for text in (f"<graphml>{graph}{key}</graphml>", f"<graphml>{graph}</graphml>"):
         with pytest.raises(GraphDataError, match="no key 'k'; a <key> is expected before the <gr"):
             decode_graphml(text.encode(), "g", Reading())
+
+
+def test_a_line_of_features_has_1048576_characters_at_most():
+    graph = nx.empty_graph(1)
+    graph.nodes[0]["x"] = [1.5] * 209_714 + [15.125]
+    (candidate,) = decode_tu(encode_tu("P", [graph]), "P", Reading())
+    assert candidate.graph.nodes[0] == graph.nodes[0]
+    graph.nodes[0]["x"][0] = 11.5
+    words = r"graph 1, node 0: attribute 'x' takes 1048577 characters, but 1 to 1048576 are"
+    with pytest.raises(GraphDataError, match=words):
+        encode_tu("P", [graph])
+
+
+def test_a_vector_without_numbers_has_no_line():
+    graph = nx.empty_graph(1)
+    graph.nodes[0]["x"] = np.empty(0)
+    with pytest.raises(GraphDataError, match="graph 1, node 0: attribute 'x' takes 0 characters"):
+        encode_tu("P", [graph])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_labels_are_below_two_to_62(sign):
+    graph = nx.empty_graph(1)
+    graph.nodes[0]["label"] = sign * (2**62 - 1)
+    (candidate,) = decode_tu(encode_tu("P", [graph]), "P", Reading())
+    assert candidate.graph.nodes[0] == graph.nodes[0]
+    graph.nodes[0]["label"] += sign
+    with pytest.raises(GraphDataError, match="graph 1, node 0: a label of 63 bits, but a whole"):
+        encode_tu("P", [graph])
