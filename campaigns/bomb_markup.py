@@ -168,6 +168,23 @@ def gml() -> list[Bomb]:
             "60 texts of 1 MB of &": lambda: graph(
                 b"".join(b'node [ id %d a "%s" ] ' % (k, b"&a" * (MB // 2)) for k in range(60))
             ),
+            "one feature of three million values": lambda: graph(
+                b"node [ id 0 " + b'x"ab"' * (3 * 10**6) + b" ] node ["
+            ),
+            "one feature of three million wide values": lambda: graph(
+                b"node [ id 0 " + b'x"%s"' % _WIDE * (28 * 10**5) + b" ] node ["
+            ),
+            "five million times directed": lambda: graph(
+                b"node [ id 0 ] edge [ source 0 target 0 "
+                + b'directed"%s"' % _WIDE * (45 * 10**5)
+                + b" ]"
+            ),
+            "wide key of 60 MB": lambda: b"k" * (60 * MB) + _WIDE,
+            "wide word of 60 MB": lambda: graph(b"node [ a k" + b"k" * (60 * MB) + _WIDE),
+            "wide text of 60 MB": lambda: graph(b'node [ a "' + _WIDE * (15 * MB) + b'"'),
+            "text of 12 MB of references": lambda: graph(
+                b'node [ id 0 a "' + _WIDE + b"&#x0001f600;" * (MB - 1) + b'" ] node ['
+            ),
             "NaN": lambda: graph(b"node [ id 0 x NAN ]"),
             "infinite weight": lambda: graph(
                 b"node [ id 0 ] edge [ source 0 target 0 weight INF ]"

@@ -150,6 +150,12 @@ def edge_lists() -> list[Bomb]:
             ),
             "1.9 million edges, then a repeated one": lambda: _pairs(2000, 950, b"0 2001\n"),
             "1.9 million edges, then a loop": lambda: _pairs(2000, 950, b"7 7\n"),
+            "a line of spaces before {": lambda: b"1 2" + b" " * (MB - 20) + b"b {}",
+            "60 lines of quotes": lambda: (b"1 2 {" + b"'" * (MB - 20) + b"}\n") * 60,
+            "60 lines of escaped quotes": lambda: (
+                (b"1 2 {'" + b"\\'" * (MB // 2 - 20) + "\U0001f600".encode() + b"}\n") * 60
+            ),
+            "60 lines of weights": lambda: (b"1 2 {" + b"'weight':," * (MB // 11) + b"}\n") * 60,
             "UTF-16": lambda: ("1 2\n" * MB).encode("utf-16"),
             "NUL": lambda: bytes(30 * MB),
         },

@@ -220,6 +220,9 @@ def test_from_networkx_refusals():
         ([[1.0], [1.0, 2.0]], "node 1: attribute 'x' has shape \\(2,\\), but length 1"),
         ([[[1.0]], [[1.0]]], "node 0: attribute 'x' has shape \\(1, 1\\), but a vector"),
         (["a", "b"], "no vector of numbers"),
+        ([[1.0], 10**400], "node 1: attribute 'x' is no vector of numbers"),
+        ([[1.0], [torch.ones(1, requires_grad=True)] * 2], "node 1: attribute 'x' is no vector"),
+        ([[1.0], "nan"], "node 1: attribute 'x' holds NaN or infinity"),
         ([[1.0], [float("nan")]], "node 1: attribute 'x' holds NaN or infinity"),
         ([[1.0, float("inf")], [1.0, 1.0]], "node 0: attribute 'x' holds NaN or infinity"),
         ([[1.0, 2.0], [1.0]], "node 1: attribute 'x' has shape \\(1,\\), but length 2"),
@@ -231,6 +234,21 @@ def test_bad_features(values, message):
         if value is not None:
             graph.nodes[node]["x"] = value
     with pytest.raises(GraphDataError, match=message):
+        GraphBatch.from_networkx([graph], node_feat="x")
+
+
+def test_features_may_be_tensors():
+    graph = nx.empty_graph(2)
+    graph.nodes[0]["x"] = torch.tensor([1.0, 2.0], requires_grad=True)
+    graph.nodes[1]["x"] = torch.tensor([3.0, 4.0], dtype=torch.bfloat16)
+    batch = GraphBatch.from_networkx([graph], node_feat="x")
+    assert batch.node_feat.tolist() == [[[1.0, 2.0], [3.0, 4.0]]]
+
+
+def test_a_feature_that_is_none_is_no_number():
+    graph = nx.empty_graph(1)
+    graph.nodes[0]["x"] = None
+    with pytest.raises(GraphDataError, match=r"attribute 'x' is no vector of numbers \(None\)"):
         GraphBatch.from_networkx([graph], node_feat="x")
 
 

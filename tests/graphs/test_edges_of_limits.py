@@ -150,13 +150,37 @@ def test_features_of_stacks_and_tu_folders_count_16_bytes_each(tmp_path, write_t
 
 def test_numbers_and_texts_of_gml_are_bounded(tmp_path):
     path = tmp_path / "g.gml"
-    for value, length in (("1" * 40, 40), ("0." + "1" * 38, 40), (f'"{"a" * LINE}"', LINE)):
-        path.write_text(f"graph [ node [ id 0 size {value} ] ]")
+    for pattern, longest, words in (
+        ("-{}", 40, "a whole number of more than 40 digits"),
+        ("0.{}", LINE - 2, f"a value of {LINE + 1} characters"),
+        ('"{}"', LINE, f"a text of more than {LINE} characters"),
+        ('"&#50;{}"', LINE - 1, f"a text of more than {LINE} characters"),
+    ):
+        path.write_text(f"graph [ node [ id 0 size {pattern.format('1' * longest)} ] ]")
         assert "size" in read_graphs(path)[0].nodes[0]
-        path.write_text(f"graph [ node [ id 0 size {value.replace('1', '11', 1)} ] ]")
-        if length == LINE:
-            path.write_text(f"graph [ node [ id 0 size {value[:-1]}a{value[-1]} ] ]")
-        refused(path, f"a value of {length + 1} characters")
+        path.write_text(f"graph [ node [ id 0 size {pattern.format('1' * (longest + 1))} ] ]")
+        refused(path, words)
+
+
+def test_characters_of_a_text_of_gml_count_and_not_their_bytes():
+    """As many as a text may have, each written with the most bytes."""
+    for text in ("&#x0001f600;" * LINE, "\U0001f600" * LINE):
+        data = f'graph [ node [ id 0 a "{text}" ] ]'.encode()
+        FORMATS["gml"].decode(data, "g", Reading())
+        refused_in("gml", data.replace(b' "', b' "b'), f"a text of more than {LINE} characters")
+
+
+def test_names_of_gml_may_be_long_words():
+    """A key has 200 characters as well."""
+    name = "a" * 200
+    data = f"graph [ node [ id {name} {name} 7 ] ]".encode()
+    (candidate,) = FORMATS["gml"].decode(data, "g", Reading())
+    assert candidate.graph.nodes[0] == {name: 7}
+    refused_in("gml", data.replace(b"a 7", b"ab 7"), "a key of more than 200 characters")
+    wide = "\u4e00" * 201
+    refused_in("gml", f"graph [ node [ id 0 b{wide} 7 ] ]".encode(), "a key of more than 200")
+    unknown = b"graph [ node [ id 0 a " + b"b" * LINE + b" ] ]"
+    refused_in("gml", unknown, rf"unexpected '{'b' * 40}' after a\)")
 
 
 def test_lists_of_gml_may_be_100_deep(tmp_path):

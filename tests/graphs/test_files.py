@@ -350,7 +350,7 @@ def test_attributes_that_a_format_cannot_store(tmp_path):
     with pytest.raises(GraphDataError, match="node 1: no attribute 'x'"):
         write_graphs(tmp_path / "g.npz", [graph])
     graph.nodes[0]["x"] = "text"
-    with pytest.raises(GraphDataError, match="not a vector"):
+    with pytest.raises(GraphDataError, match="no vector"):
         write_graphs(tmp_path / "set", [graph], format="tu")
     assert os.listdir(tmp_path) == []
 

@@ -114,8 +114,25 @@ def test_what_to_do_instead_is_said(tmp_path):
         GraphDataError, match=r"files ending in \.edges and in \.txt, which may not"
     ):
         read_graphs(tmp_path / "raw")
+    assert len(read_graphs(tmp_path / "raw", format="edgelist")) == 2
     (tmp_path / "raw" / "1.edges").unlink()
     assert len(read_graphs(tmp_path / "raw")) == 1
+
+
+def test_suffixes_of_one_format_are_read_together(tmp_path):
+    for name in ("1.edges", "2.edgelist", "3.EDGES.gz"):
+        write_graphs(tmp_path / name, ONE)
+    assert len(read_graphs(tmp_path)) == 3
+
+
+@pytest.mark.parametrize("read", [read_graphs, lambda path: read_graphs(path, format="gml")])
+def test_an_empty_path_is_no_folder(tmp_path, monkeypatch, read):
+    """It would be the current one."""
+    write_graphs(tmp_path / "1.gml", ONE)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(GraphDataError, match=r"^the path is empty\. Give"):
+        read("")
+    assert len(read(".")) == 1
 
 
 @pytest.mark.parametrize("space", [b"", b" ", b"\n\t\r \x0b\x0c" * 20_000])

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import networkx as nx
 import numpy as np
 import pytest
+import torch
 
 from graphscore.errors import GraphDataError, SettingsError
 from graphscore.graphs import Repairs, contents, limits, prepare_graphs, read_graphs, write_graphs
@@ -298,13 +299,21 @@ def test_npz_headers_and_directories_that_lie(tmp_path):
 NAN = float("nan")
 
 
-@pytest.mark.parametrize("value", [NAN, float("inf"), [0.0, NAN], np.array([NAN])])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(NAN, float("inf"), [0.0, NAN], np.array([NAN])),
+        *(torch.tensor([0.0, NAN], dtype=kind) for kind in (torch.float32, torch.bfloat16)),
+        torch.tensor([NAN], requires_grad=True),
+    ],
+)
 def test_features_are_finite_and_other_attributes_are_free(value):
     graph = nx.path_graph(2)
     graph.nodes[1]["note"] = value
     assert "note" in prepare_graphs([graph])[0].nodes[1]
-    graph.nodes[1]["x"] = "text"
-    assert prepare_graphs([graph])[0].nodes[1]["x"] == "text"
+    for free in ("text", "nan", "inf", None):
+        graph.nodes[1]["x"] = free
+        assert prepare_graphs([graph])[0].nodes[1]["x"] == free
     graph.nodes[1]["x"] = value
     with pytest.raises(GraphDataError, match=r"graph 1, node 1: attribute 'x' holds NaN or inf"):
         prepare_graphs([graph])
@@ -315,7 +324,6 @@ def test_features_of_files_are_finite(tmp_path, write_tu):
     refused(tmp_path / "g.npz", "graph 1: attribute 'x' holds NaN")
     (tmp_path / "g.gml").write_text("graph [ node [ id 5 x NAN ] ]")
     refused(tmp_path / "g.gml", "node 5: attribute 'x' holds NaN")
-    nx.write_graphml(nx.empty_graph(1), tmp_path / "g.graphml")
     graph = nx.Graph()
     graph.add_node("a", x=NAN)
     nx.write_graphml(graph, tmp_path / "g.graphml")

@@ -17,6 +17,7 @@ from graphscore.graphs.state import node_mask_of_sizes
 from graphscore.graphs.validation import (
     FEATURE,
     batch_candidates,
+    feature_row,
     prepare_graphs,
 )
 
@@ -66,12 +67,7 @@ def _stacked_features(
                     f"{where}: no attribute {name!r}, which was named as node feature. "
                     "Give every node that attribute, or leave node_feat out."
                 )
-            try:
-                row = np.atleast_1d(np.asarray(attributes[name], dtype=np.float64))
-            except (TypeError, ValueError) as error:
-                raise GraphDataError(
-                    f"{where}: attribute {name!r} is no vector of numbers ({error})."
-                ) from error
+            row = feature_row(where, name, attributes[name])
             if stacked is None and row.ndim == 1:
                 stacked = np.zeros((len(graphs), width, len(row)))
             if stacked is None or row.shape != stacked.shape[2:]:
@@ -79,11 +75,6 @@ def _stacked_features(
                 raise GraphDataError(
                     f"{where}: attribute {name!r} has shape {row.shape}, but {expected} is "
                     "expected. Give all nodes feature vectors of one length."
-                )
-            if not np.isfinite(row).all():
-                raise GraphDataError(
-                    f"{where}: attribute {name!r} holds NaN or infinity, but finite numbers are "
-                    "expected. Replace or drop them first."
                 )
             stacked[b, k] = row
     return np.empty((len(graphs), width, 0)) if stacked is None else stacked

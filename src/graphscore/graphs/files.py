@@ -31,6 +31,7 @@ FORMAT_NAMES = tuple(FORMATS)
 """Names that `format` may take."""
 
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".7z", ".rar", ".bz2", ".xz")
+_MAY_BE_ANYTHING = ".txt"  # such as a README; files of other suffixes are graphs
 _BY_SUFFIX = {suffix: name for name, form in FORMATS.items() for suffix in form.suffixes}
 
 
@@ -76,6 +77,8 @@ def read_graphs(
         ...     [g.number_of_nodes() for g in read_graphs(f"{folder}/two.g6")]
         [3, 1]
     """
+    if not os.fspath(path):
+        raise GraphDataError("the path is empty. Give the path of a file or folder.")
     path = Path(path)
     _check_format(format)
     asked = MAX_NODES if max_nodes is None else max_nodes
@@ -279,10 +282,12 @@ def _read_folder(path: Path, format: str | None, reading: Reading) -> Iterator[C
         hint = f"It holds {', '.join(others[:3])}: give one of them. " if others else ""
         raise GraphDataError(f"{path}: no {name} files in this folder. {hint}{_known_formats()}")
     form, found = by_format[name]
-    if len(suffixes := {_suffix(member) for member in found}) > 1:
+    suffixes = {_suffix(member) for member in found}
+    if format is None and len(suffixes) > 1 and _MAY_BE_ANYTHING in suffixes:
         raise GraphDataError(
             f"{path}: files ending in {' and in '.join(sorted(suffixes))}, which may not all be "
-            "graphs. Give a folder with files of one ending."
+            f"graphs. If they are, give --format {name} (in Python: format={name!r}); otherwise "
+            "remove the others."
         )
     parts: list[Iterator[Candidate]] = []  # all sizes are known before the first graph is built
     for member in found:

@@ -11,6 +11,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from graphscore.errors import GraphDataError
 from graphscore.graphs.batch import GraphBatch
@@ -321,13 +322,51 @@ def check_finite(where: str, feature: object) -> None:
     Raises:
         GraphDataError: NaN or infinity.
     """
+    if isinstance(feature, str):
+        return
     try:
-        finite = bool(np.isfinite(np.asarray(feature, dtype=np.float64)).all())
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        return  # not numbers: refused where they are used as node features
-    if not finite:
+        values = _numbers(feature)
+    except _NO_NUMBERS:
+        return  # refused where they are used as node features
+    _refuse_infinite(where, FEATURE, values)
+
+
+def feature_row(where: str, name: str, feature: object) -> NDArray[np.float64]:
+    """Return a node attribute as an array of finite numbers, one number as a vector of length 1.
+
+    Raises:
+        GraphDataError: it holds something else.
+
+    Example:
+        >>> feature_row("node 0", "x", 3)
+        array([3.])
+    """
+    try:
+        values = np.atleast_1d(_numbers(feature))
+    except _NO_NUMBERS as error:
         raise GraphDataError(
-            f"{where}: attribute {FEATURE!r} holds NaN or infinity, but finite numbers are "
+            f"{where}: attribute {name!r} is no vector of numbers ({str(error)[:200]}). Give every "
+            "node a list of ordinary numbers."
+        ) from error
+    _refuse_infinite(where, name, values)
+    return values
+
+
+_NO_NUMBERS = (TypeError, ValueError, OverflowError, RuntimeError)
+
+
+def _numbers(feature: object) -> NDArray[np.float64]:
+    if feature is None:
+        raise TypeError("None")  # NaN to numpy
+    if isinstance(feature, torch.Tensor):
+        return feature.detach().cpu().to_dense().double().numpy()
+    return np.asarray(feature, dtype=np.float64)
+
+
+def _refuse_infinite(where: str, name: str, values: NDArray[np.float64]) -> None:
+    if not np.isfinite(values).all():
+        raise GraphDataError(
+            f"{where}: attribute {name!r} holds NaN or infinity, but finite numbers are "
             "expected. Replace or drop them first."
         )
 

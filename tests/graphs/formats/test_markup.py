@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from graphscore.errors import GraphDataError
+from graphscore.graphs import Repairs
 from graphscore.graphs.formats.markup import NamedGraph, reason, with_scalars
 from graphscore.graphs.limits import MAX_NODES, Limits, Reading
 
@@ -51,15 +52,36 @@ def test_every_node_is_declared(declared, words):
         graph.edges()
 
 
-def test_nodes_are_numbered_as_they_appear_and_undirected():
+def test_nodes_are_numbered_as_they_are_declared():
+    """Edges may name them before, in another order."""
     graph = named()
-    graph.add_edge("z", "a", 1)
-    graph.add_node("a", {"size": 3})
-    graph.add_node("z", {})
+    graph.add_edge("z", "b", 1)
+    for name in "abz":
+        graph.add_node(name, {"name": name})
     candidate = graph.candidate()
-    assert list(candidate.graph.nodes(data=True)) == [(0, {}), (1, {"size": 3})]
-    assert list(candidate.graph.edges) == [(0, 1)]
+    assert list(candidate.graph.nodes(data="name")) == [(0, "a"), (1, "b"), (2, "z")]
+    assert list(candidate.graph.edges) == [(1, 2)]
     assert (candidate.where, candidate.clean, candidate.changes) == ("g.gml", True, ())
+
+
+def test_errors_of_edges_name_nodes_in_any_order():
+    graph = named()
+    graph.add_edge("z", "a", None)
+    graph.add_edge("z", "a", None)
+    for name in "abz":
+        graph.add_node(name, {})
+    with pytest.raises(GraphDataError, match="parallel edges between nodes 'a' and 'z'"):
+        graph.edges()
+
+
+@pytest.mark.parametrize("said", [None, True, False])
+def test_the_file_may_say_last_whether_the_graph_is_directed(said):
+    graph = NamedGraph("GML", "g.gml", Reading(repairs=Repairs(undirected=True)), keep=True)
+    for name in "ab":
+        graph.add_node(name, {})
+    graph.add_edge("a", "b", None, said)
+    graph.directed_by_default = True
+    assert graph.edges().changes == (() if said is False else ("made undirected",))
 
 
 def test_a_graph_without_nodes_is_refused():

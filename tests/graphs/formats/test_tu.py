@@ -249,9 +249,9 @@ def test_labels_and_features_that_some_nodes_have_not_are_not_written():
     assert set(encode_tu("P", [nx.empty_graph(1)])) == {"P_A.txt", "P_graph_indicator.txt"}
 
 
-@pytest.mark.parametrize("feature", ["text", {"a": 1}, [[1], [1, 2]]])
+@pytest.mark.parametrize("feature", ["text", None, {"a": 1}, [[1], [1, 2]], 10**400])
 def test_a_feature_that_is_no_vector_is_not_written(feature):
     graph = nx.path_graph(2)
     graph.nodes[1]["x"] = feature
-    with pytest.raises(GraphDataError, match="graph 2, node 1: attribute 'x' is not a vector"):
+    with pytest.raises(GraphDataError, match="graph 2, node 1: attribute 'x' is no vector"):
         encode_tu("P", [nx.path_graph(1), graph])

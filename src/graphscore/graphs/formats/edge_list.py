@@ -27,9 +27,8 @@ from graphscore.graphs.validation import Candidate
 _NODES_HEADER = re.compile(r"#\s*nodes:\s*([0-9]+)\s*")
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
-_NETWORKX = re.compile(r"([^{]*?)\s*\{([^{}]*)\}\s*")
-_WEIGHT = re.compile(r"['\"]weight['\"]\s*:\s*([^,]*)")
-_NO_SEPARATOR = re.compile(r"[(\[{].*|.*[)\]};]")
+_TEXT = re.compile(r"""(['"])(?:weight\1\s*+:([^,]*)|(?:(?!\1)[^\\]|\\.?)*+(\1)?)""")
+_BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
 _JOINED = re.compile(r"\w+[^\w\s]+\w+")
 _SEPARATORS = "Separate the two nodes of an edge by a space, a tab or a comma."
 _LINE_ADVICE = "A line holds one node, or two nodes and optionally the weight 1."
@@ -73,10 +72,7 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
                 reading.check_nodes(f"{source} line {number}", declared)
             continue
         line = line.partition("#")[0]
-        if "{" in line and (with_data := _NETWORKX.fullmatch(line)):
-            weight = _WEIGHT.search(with_data[2])
-            line = f"{with_data[1]} {weight[1] if weight else ''}"
-        tokens = line.replace(",", " ").split()
+        tokens = (_without_data(line) if "{" in line else line).replace(",", " ").split()
         for token in tokens[:2]:
             if token not in nodes:
                 nodes[_checked_name(f"{source} line {number}", token)] = len(nodes)
@@ -124,9 +120,24 @@ def _check_comment(line: str, where: str) -> None:
             )
 
 
+def _without_data(line: str) -> str:
+    """Leave out what networkx writes behind an edge, `{...}`, except a weight."""
+    ends, _, data = line.partition("{")
+    data = data.rstrip()
+    if not ends.strip() or "{" in data or data.find("}") != len(data) - 1:
+        return line
+    weights = []
+    for text in _TEXT.finditer(data):  # so that what texts hold is no weight
+        if text[2] is not None:
+            weights.append(text[2].rstrip("}"))
+        elif text[3] is None:  # without an end
+            return line
+    return " ".join([ends, *weights])
+
+
 def _checked_name(where: str, name: str) -> str:
     """Return the name of a node, unless it shows that nodes are separated in another way."""
-    if _NO_SEPARATOR.fullmatch(name):
+    if name.endswith(";") or any(name.count(a) != name.count(b) for a, b in _BRACKETS):
         raise GraphDataError(f"{where}: {name[:40]!r} where a node is expected. {_SEPARATORS}")
     return check_name(where, name)
 

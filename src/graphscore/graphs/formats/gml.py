@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import html
+import io
+import math
 import re
+import sys
 from collections.abc import Iterator
+from html.entities import name2codepoint
 from typing import Any
 
 import networkx as nx
 
 from graphscore.errors import GraphDataError
-from graphscore.graphs.formats.markup import NamedGraph, reason, with_scalars
-from graphscore.graphs.formats.text import MAX_LINE
+from graphscore.graphs.formats.markup import NamedGraph, check_texts, reason, with_scalars
+from graphscore.graphs.formats.text import MAX_LINE, MAX_NAME
 from graphscore.graphs.limits import Bytes, Reading
 from graphscore.graphs.validation import FEATURE, Candidate
 
@@ -25,10 +28,11 @@ _TOKEN = re.compile(
     rb'|"(?P<text>[^"]*)"'
     rb"|(?P<open>\[)|(?P<close>\])"
 )
+_PIECE = re.compile("[^&]{1,65536}|&(?:([0-9A-Za-z]{1,8});|#([0-9]{1,8});|#x([0-9A-Fa-f]{1,8});)?")
+_LONGEST_REFERENCE = len("&#x0010FFFF;")
 _MAX_DEPTH = 100
 _MAX_DIGITS = 40
-_ONCE = {"id", "label", "source", "target", "weight"}
-_NEEDED = _ONCE | {FEATURE, "directed"}
+_ONCE = {"node": {"id", "label"}, "edge": {"source", "target", "weight", "directed"}}
 _LIST_OF_ONE = "_networkx_list_start"
 
 
@@ -49,7 +53,7 @@ def encode_gml(graph: nx.Graph[Any]) -> bytes:
     that name is not kept.
 
     Raises:
-        GraphDataError: an attribute whose name GML does not allow.
+        GraphDataError: an attribute whose name GML does not allow or `decode_gml` would refuse.
 
     Example:
         >>> from graphscore.graphs.limits import Reading
@@ -58,8 +62,10 @@ def encode_gml(graph: nx.Graph[Any]) -> bytes:
         >>> next(decode_gml(data, "p.gml", reading)).graph.number_of_edges()
         2
     """
+    plain = with_scalars(graph)
+    check_texts(plain, "GML")
     try:
-        lines = list(nx.generate_gml(with_scalars(graph)))
+        lines = list(nx.generate_gml(plain))
     except Exception as error:
         raise GraphDataError(f"cannot write GML: {reason(error)}.") from error
     return "\n".join([*lines, ""]).encode("ascii", "xmlcharrefreplace")
@@ -100,14 +106,16 @@ class _Lists:
         self._graph = graph
         self._open: list[str] = []
         self._key: str | None = None
-        self._graphs = 0
+        self._has_graph = False
         self._is_said = False  # whether the graph is directed
         self._values: dict[str, Any] = {}  # of the open node or edge
 
     def take(self, group: str, content: bytes) -> None:
         """Take the next token."""
         if self._key is None and group == "key":
-            self._key = content.decode()
+            if len(content) > 4 * MAX_NAME or len(name := content.decode()) > MAX_NAME:
+                raise ValueError(f"a key of more than {MAX_NAME} characters")
+            self._key = name
         elif self._key is None and group == "close" and self._open:
             self._close()
         elif self._key is not None and group == "open":
@@ -123,15 +131,17 @@ class _Lists:
         """Check that nothing is open and that there was one graph."""
         if self._open or self._key is not None:
             raise ValueError("the file ends within a list; it may be truncated")
-        if self._graphs != 1:
-            raise ValueError(f"{self._graphs} graphs, but one graph per file is expected")
+        if not self._has_graph:
+            raise ValueError("no graph, but one graph per file is expected")
 
     def _enter(self, key: str) -> None:
         self._open.append(key)
         if len(self._open) > _MAX_DEPTH:
             raise ValueError(f"more than {_MAX_DEPTH} lists within each other")
         if self._open == ["graph"]:
-            self._graphs += 1
+            if self._has_graph:
+                raise ValueError("a second graph, but one graph per file is expected")
+            self._has_graph = True
         elif self._in_element():
             self._values = {}
 
@@ -151,7 +161,7 @@ class _Lists:
         self._open.pop()
 
     def _in_element(self) -> bool:
-        return len(self._open) == 2 and self._open[0] == "graph" and self._open[1] in _ELEMENTS
+        return len(self._open) == 2 and self._open[0] == "graph" and self._open[1] in _ONCE
 
     def _required(self, key: str) -> object:
         if key not in self._values:
@@ -165,13 +175,15 @@ class _Lists:
             self._is_said = True
             self._graph.directed_by_default = bool(_value(key, group, content))
         elif self._in_element():
-            value = _value(key, group, content)
-            if key in _ONCE and key in self._values:
-                raise ValueError(f"two {key!r} in one {self._open[1]}")
-            if self._open[1] == "node":
+            element, value = self._open[1], _value(key, group, content)
+            if (once := key in _ONCE[element]) and key in self._values:
+                raise ValueError(f"two {key!r} in one {element}")
+            if element == "node":
                 self._graph.count_attributes(1)
-            if key in _NEEDED or self._graph.attributes is not None:
+            if element == "node" and self._graph.attributes is not None:
                 self._add(key, value)
+            elif once or (key == FEATURE and _is_not_finite(value)):
+                self._values[key] = value  # of a feature, what makes it wrong is enough
 
     def _add(self, key: str, value: object) -> None:
         """Keep a value; those of a key that comes again are a list, as networkx writes lists."""
@@ -184,15 +196,14 @@ class _Lists:
             self._values[key] = [value] if before == _LIST_OF_ONE else [before, value]
 
 
-_ELEMENTS = ("node", "edge")
-
-
 def _value(key: str, group: str, content: bytes) -> object:
-    if len(content) > (MAX_LINE if group == "text" else _MAX_DIGITS):
+    if group == "text":
+        return _unescaped(content)
+    if group == "whole" and len(content.lstrip(b"+-")) > _MAX_DIGITS:
+        raise ValueError(f"a whole number of more than {_MAX_DIGITS} digits")
+    if len(content) > MAX_LINE:
         raise ValueError(f"a value of {len(content)} characters")
     text = content.decode()
-    if group == "text":
-        return html.unescape(text)
     if group == "whole":
         return int(text)
     if (word := text.lower()) in ("true", "false"):
@@ -201,4 +212,34 @@ def _value(key: str, group: str, content: bytes) -> object:
         return float(text)
     if key in ("id", "label", "source", "target"):
         return text
-    raise ValueError(f"unexpected {text!r} after {key}")
+    raise ValueError(f"unexpected {text[:40]!r} after {key}")
+
+
+def _is_not_finite(value: object) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def _unescaped(content: bytes) -> str:
+    """Return a text with characters in place of `&#228;`, `&#xe4;` and `&auml;`.
+
+    They are put together piece by piece, which takes less memory than a list of them.
+    """
+    if len(content) > _LONGEST_REFERENCE * MAX_LINE:
+        raise ValueError(f"a text of more than {MAX_LINE} characters")
+    text, result = content.decode(), io.StringIO()
+    if "&" not in text and len(text) <= MAX_LINE:
+        return text
+    for piece in _PIECE.finditer(text):
+        result.write(_character(*piece.groups()) or piece[0])
+        if result.tell() > MAX_LINE:
+            raise ValueError(f"a text of more than {MAX_LINE} characters")
+    return result.getvalue()
+
+
+def _character(name: str | None, decimal: str | None, hexadecimal: str | None) -> str:
+    """Return the character of a reference, or no text if there is none."""
+    if name:
+        code = name2codepoint.get(name, -1)
+    else:
+        code = int(decimal or hexadecimal or "-1", 10 if decimal else 16)
+    return chr(code) if 0 <= code <= sys.maxunicode else ""

@@ -11,7 +11,7 @@ from xml.parsers import expat
 import networkx as nx
 
 from graphscore.errors import GraphDataError
-from graphscore.graphs.formats.markup import NamedGraph, reason, with_scalars
+from graphscore.graphs.formats.markup import NamedGraph, check_texts, reason, with_scalars
 from graphscore.graphs.formats.text import MAX_LINE, MAX_NAME, check_name
 from graphscore.graphs.limits import Bytes, Reading
 from graphscore.graphs.validation import FEATURE, Candidate
@@ -28,7 +28,7 @@ _WITH_DATA = (["graph", "node"], ["graph", "edge"])
 
 
 def _number(text: str) -> int:
-    if len(text) > _MAX_DIGITS:  # the time to read it grows with the square
+    if len(text.strip().lstrip("+-")) > _MAX_DIGITS:  # the time to read it grows with the square
         raise ValueError(f"a number of {len(text)} digits")
     return int(text)
 
@@ -82,11 +82,8 @@ def encode_graphml(graph: nx.Graph[Any]) -> bytes:
         2
     """
     plain = with_scalars(graph)
-    for node, attributes in plain.nodes(data=True):
-        for name, value in attributes.items():
-            _check_text(node, name, name, MAX_NAME)
-            if isinstance(value, str):
-                _check_text(node, name, value, MAX_LINE)
+    check_texts(plain, "GraphML")
+    _check_attributes(plain)
     buffer = io.BytesIO()
     try:
         nx.write_graphml_xml(plain, buffer)
@@ -95,17 +92,21 @@ def encode_graphml(graph: nx.Graph[Any]) -> bytes:
     return buffer.getvalue()
 
 
-def _check_text(node: object, name: str, text: str, longest: int) -> None:
-    """Refuse a name or text that could not be read again."""
-    if len(text) > longest:
+def _check_attributes(plain: nx.Graph[Any]) -> None:
+    """Refuse characters and numbers of keys that could not be read again."""
+    keys = set()  # networkx writes one for each type of the values of a name
+    for node, attributes in plain.nodes(data=True):
+        for name, value in attributes.items():
+            keys.add((name, type(value)))
+            if _NOT_XML.search(name) or (isinstance(value, str) and _NOT_XML.search(value)):
+                raise GraphDataError(
+                    f"node {node}: attribute {name!r} holds a character that GraphML cannot. "
+                    "Remove it or write another format."
+                )
+    if len(keys) > _MAX_NAMES:
         raise GraphDataError(
-            f"node {node}: the name or text of attribute {name[:40]!r} has {len(text)} characters, "
-            f"but at most {longest} are expected. Shorten it or write another format."
-        )
-    if _NOT_XML.search(text):
-        raise GraphDataError(
-            f"node {node}: attribute {name!r} holds a character that GraphML cannot. "
-            "Remove it or write another format."
+            f"the nodes have {len(keys)} different attributes, but at most {_MAX_NAMES} are "
+            "expected in GraphML. Remove some or write another format."
         )
 
 
@@ -225,7 +226,9 @@ class _Elements:
         elif name == "data" and within in _WITH_DATA:
             self._key, self._text = attributes.get("key"), io.StringIO()
             if self._key is None or self._key_of(self._key, within[1]) is None:
-                raise ValueError(f"no key {self._key!r:.40}")
+                raise ValueError(
+                    f"no key {self._key!r:.40}; a <key> is expected before the <graph>"
+                )
             if within[1] == "node":
                 self._graph.count_attributes(1)
         else:

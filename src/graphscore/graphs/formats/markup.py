@@ -9,9 +9,9 @@ import networkx as nx
 import numpy as np
 
 from graphscore.errors import GraphDataError
-from graphscore.graphs.formats.text import check_name
+from graphscore.graphs.formats.text import MAX_LINE, MAX_NAME, check_name
 from graphscore.graphs.limits import BYTES_PER_VALUE, Reading
-from graphscore.graphs.simple import SimpleEdges, check_weight, simple_edges
+from graphscore.graphs.simple import Kind, SimpleEdges, check_weight, simple_edges
 from graphscore.graphs.validation import FEATURE, Candidate, check_finite
 
 _SCALARS = (bool, int, float, str, np.bool_, np.integer, np.floating)
@@ -31,9 +31,10 @@ class NamedGraph:
         self.directed_by_default = False
         self.attributes: dict[int, dict[str, Any]] | None = {} if keep else None
         self._names: dict[object, int] = {}
-        self._declared = array("b")
+        self._place = array("i")  # among the declared nodes, of each name; -1 before that
+        self._declared = 0
         self._tails, self._heads = array("i"), array("i")
-        self._directions: set[bool] = set()
+        self._directions: set[bool | None] = set()  # that edges say; None is as the graph's
 
     def count_attributes(self, number: int) -> None:
         """Count attributes of a node, the first time."""
@@ -48,15 +49,16 @@ class NamedGraph:
                 many nodes.
         """
         k = self._number(name)
-        if self._declared[k]:
+        if self._place[k] >= 0:
             raise GraphDataError(
                 f"{self.source}: two nodes named {name!r}. Give every node a name of its own."
             )
-        self._declared[k] = 1
+        place = self._place[k] = self._declared
+        self._declared += 1
         if FEATURE in attributes:
             check_finite(f"{self.source}, node {name!r}", attributes[FEATURE])
         if self.attributes is not None and attributes:
-            self.attributes[k] = attributes
+            self.attributes[place] = attributes
 
     def add_edge(
         self, tail: object, head: object, weight: object, is_directed: bool | None = None
@@ -65,7 +67,8 @@ class NamedGraph:
 
         Args:
             weight: of the edge, if it says one.
-            is_directed: whether it is, if it says so; otherwise as the graph's.
+            is_directed: whether it is, if it says so; otherwise as the graph's, which the file
+                may say later.
 
         Raises:
             GraphDataError: a weight other than 1, or too many edges.
@@ -73,7 +76,7 @@ class NamedGraph:
         weight = _number(weight) if isinstance(weight, str) else weight
         if weight is not None:
             check_weight(self.source, tail, head, weight)
-        self._directions.add(self.directed_by_default if is_directed is None else is_directed)
+        self._directions.add(is_directed)
         self._tails.append(self._number(tail))
         self._heads.append(self._number(head))
         if self.attributes is None:
@@ -83,33 +86,37 @@ class NamedGraph:
         k = self._names.get(name)
         if k is None:
             k = self._names[check_name(self.source, name) if isinstance(name, str) else name] = len(
-                self._declared
+                self._place
             )
-            self._declared.append(0)
+            self._place.append(-1)
             if self.attributes is None:
                 self.reading.check_growing(self.source, k + 1)
         return k
 
     def edges(self) -> SimpleEdges:
-        """Return the checked edges.
+        """Return the checked edges; nodes are numbered in the order of their declarations.
 
         Raises:
             GraphDataError: an edge of a node that is not declared, or a graph that is not simple.
         """
-        if not all(self._declared):
-            name = next(n for n, k in self._names.items() if not self._declared[k])
+        if self._declared < len(self._names):
+            name = next(n for n, k in self._names.items() if self._place[k] < 0)
             raise GraphDataError(
                 f"{self.source}: not valid {self.form} (an edge of node {name!r}, which is not "
                 "declared). Declare every node once."
             )
+        names = list(self._names)
+        place, tails, heads = (
+            np.frombuffer(values, dtype=np.intc)
+            for values in (self._place, self._tails, self._heads)
+        )
+        if (np.diff(place) != 1).any():  # edges named nodes in another order
+            names = [names[k] for k in np.argsort(place)]
+            tails, heads = place[tails], place[heads]
+        said = (self.directed_by_default if d is None else d for d in self._directions)
+        kind: Kind = "directed" if any(said) else "edges"
         return simple_edges(
-            self.source,
-            len(self._names),
-            np.frombuffer(self._tails, dtype=np.intc),
-            np.frombuffer(self._heads, dtype=np.intc),
-            self.reading.repairs,
-            "directed" if any(self._directions) else "edges",
-            list(self._names),
+            self.source, len(names), tails, heads, self.reading.repairs, kind, names
         )
 
     def count(self) -> None:
@@ -134,6 +141,23 @@ def with_scalars(graph: nx.Graph[Any]) -> nx.Graph[Any]:
     )
     plain.add_edges_from(graph.edges())
     return plain
+
+
+def check_texts(plain: nx.Graph[Any], form: str) -> None:
+    """Refuse names and texts of attributes that are too long to be read again.
+
+    Raises:
+        GraphDataError: there is one.
+    """
+    for node, attributes in plain.nodes(data=True):
+        for name, value in attributes.items():
+            for text, longest in ((name, MAX_NAME), (value, MAX_LINE)):
+                if isinstance(text, str) and len(text) > longest:
+                    raise GraphDataError(
+                        f"node {node}: the name or text of attribute {name[:40]!r} has "
+                        f"{len(text)} characters, but at most {longest} are expected in {form}. "
+                        "Shorten it or write another format."
+                    )
 
 
 def _number(text: str) -> object:

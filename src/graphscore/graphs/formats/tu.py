@@ -17,13 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphscore.errors import GraphDataError
-from graphscore.graphs.formats.text import lines_of
+from graphscore.graphs.formats.text import MAX_LINE, lines_of
 from graphscore.graphs.limits import BYTES_PER_VALUE, Bytes, Reading
 from graphscore.graphs.simple import Repairs, SimpleEdges, simple_edges
-from graphscore.graphs.validation import FEATURE, Candidate, attach_features, check_finite
+from graphscore.graphs.validation import (
+    FEATURE,
+    Candidate,
+    attach_features,
+    check_finite,
+    feature_row,
+)
 
 ARCS, INDICATOR = "_A.txt", "_graph_indicator.txt"
 LABELS, ATTRIBUTES = "_node_labels.txt", "_node_attributes.txt"
+_TOO_LARGE = 2**62  # for a whole number
 PARTS = (ARCS, INDICATOR, LABELS, ATTRIBUTES)
 
 _Row = Sequence[float]
@@ -156,6 +163,9 @@ def _data_set(contents: Mapping[str, Bytes], source: str) -> tuple[str, dict[str
 def encode_tu(name: str, graphs: Sequence[nx.Graph[Any]]) -> dict[str, bytes]:
     """Return file names and contents; labels and "x" are written if every node has them.
 
+    Raises:
+        GraphDataError: an "x" or a label that `decode_tu` would refuse.
+
     >>> sorted(encode_tu("P", [nx.path_graph(2)]))
     ['P_A.txt', 'P_graph_indicator.txt']
     """
@@ -166,7 +176,7 @@ def encode_tu(name: str, graphs: Sequence[nx.Graph[Any]]) -> dict[str, bytes]:
             owners.append(str(number))
             arcs += [f"{offset + node}, {offset + other}" for other in graph[node]]
             if isinstance(data.get("label"), int | np.integer):
-                labels.append(str(int(data["label"])))
+                labels.append(_label_line(int(data["label"]), f"graph {number}, node {node}"))
             if FEATURE in data:
                 features.append(_feature_line(data[FEATURE], f"graph {number}, node {node}"))
         offset += graph.number_of_nodes()
@@ -179,11 +189,22 @@ def encode_tu(name: str, graphs: Sequence[nx.Graph[Any]]) -> dict[str, bytes]:
 
 
 def _feature_line(value: Any, where: str) -> str:
-    try:
-        row = np.atleast_1d(np.asarray(value, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise GraphDataError(f"{where}: attribute 'x' is not a vector of numbers.") from error
-    return ", ".join(repr(entry) for entry in row.ravel().tolist())
+    line = ", ".join(map(repr, feature_row(where, FEATURE, value).ravel().tolist()))
+    if not 0 < len(line) <= MAX_LINE:
+        raise GraphDataError(
+            f"{where}: attribute {FEATURE!r} takes {len(line)} characters, but 1 to {MAX_LINE} are "
+            "expected in a line. Write npz instead, or remove the attribute."
+        )
+    return line
+
+
+def _label_line(label: int, where: str) -> str:
+    if abs(label) >= _TOO_LARGE:
+        raise GraphDataError(
+            f"{where}: a label of {label.bit_length()} bits, but a whole number below 2^62 is "
+            "expected. Number the labels from 0."
+        )
+    return str(label)
 
 
 def _rows(
@@ -208,7 +229,7 @@ def _rows(
 
 
 def _whole(token: str) -> int:
-    if len(token) >= 40 or abs(value := int(token)) >= 2**62:
+    if len(token) >= 40 or abs(value := int(token)) >= _TOO_LARGE:
         raise ValueError("more digits than any number of nodes has")
     return value
 
