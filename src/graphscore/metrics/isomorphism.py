@@ -188,12 +188,15 @@ class _Copies:
 
     def surely_has(self, graph: _Graph) -> bool:
         """Return whether a graph was found to be a copy; False tells nothing."""
+        size = len(self._graph[0])
+        if size > _QUICK_CALLS:  # each node takes a call
+            return False
         return rustworkx.is_isomorphic(
             self._native,
             _native(graph),
             node_matcher=operator.eq,
             id_order=False,
-            call_limit=min(_QUICK_CALLS_PER_NODE * len(self._native), _QUICK_CALLS),
+            call_limit=min(_QUICK_CALLS_PER_NODE * size, _QUICK_CALLS),
         )
 
 
