@@ -7,6 +7,7 @@ import itertools
 import networkx as nx
 import numpy as np
 import pytest
+import rustworkx
 
 from graphscore.metrics.disjoint_union import GraphUnion
 from graphscore.metrics.isomorphism import (
@@ -85,6 +86,23 @@ def test_most_copies_are_found_without_any_step_of_the_search(graph, shuffled):
     union = GraphUnion.of([shuffled(graph, rng) for _ in range(3)])
     found = classes_of_unions(union, max_steps=0)
     assert found == IsomorphismClasses([0, 0, 0], {}, frozenset())
+
+
+def test_no_time_is_spent_on_a_quick_comparison_that_cannot_end(shuffled, monkeypatch):
+    """One that may take fewer calls than there are nodes."""
+    sizes = []
+    compare = rustworkx.is_isomorphic
+
+    def noted(one, other, **options):
+        sizes.append(len(one))
+        return compare(one, other, **options)
+
+    monkeypatch.setattr("rustworkx.is_isomorphic", noted)
+    monkeypatch.setattr("graphscore.metrics.isomorphism._QUICK_CALLS", 10)
+    rng = np.random.default_rng(0)
+    graphs = [shuffled(nx.cycle_graph(size), rng) for size in (10, 10, 11, 11)]
+    assert classes_of_unions(GraphUnion.of(graphs)).labels == [0, 0, 1, 1]
+    assert sizes == [10]
 
 
 def test_nodes_without_edges_count_even_where_colours_tell_nothing(monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -61,6 +63,34 @@ def test_a_partition_into_single_nodes_is_not_looked_at_further():
     counted = []
     Partition.of(coloured(nx.path_graph(3), [0, 1, 2]), None, counted.append)
     assert counted == []
+
+
+def instructions(graph, count):
+    """Return how many instructions of Python it takes to find the cells of a graph."""
+    taken, before = 0, sys.gettrace()
+
+    def trace(frame, event, argument):
+        nonlocal taken
+        frame.f_trace_opcodes = True
+        taken += event == "opcode"
+        return trace
+
+    sys.settrace(trace)
+    try:
+        Partition.of(graph, None, count)
+    finally:
+        sys.settrace(before)
+    return taken
+
+
+@pytest.mark.parametrize("make", [nx.path_graph, nx.cycle_graph])
+def test_the_work_is_in_proportion_to_what_is_counted(make):
+    """Also where every splitter takes two nodes from all others."""
+    work = []
+    for size in (150, 300):
+        graph, counted = coloured(make(size)).marked(0), []
+        work.append(instructions(graph, counted.append) / sum(counted))
+    assert work[1] < 1.2 * work[0]
 
 
 TWO_FOURS = [0] * 4 + [1] * 4

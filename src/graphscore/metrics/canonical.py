@@ -10,7 +10,7 @@ numbered and remembered, so that symmetries shorten the search instead of multip
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -48,7 +48,7 @@ class CanonicalClasses:
         >>> path = ColouredGraph([[1], [0, 2], [1]], [0, 0, 0])
         >>> same = ColouredGraph([[1, 2], [0], [0]], [0, 0, 0])
         >>> triangle = ColouredGraph([[1, 2], [0, 2], [0, 1]], [0, 0, 0])
-        >>> [classes.label(graph, Partition.of(graph)) for graph in (path, same, triangle)]
+        >>> [classes.label(graph, classes.refined(graph)) for graph in (path, same, triangle)]
         [0, 0, 1]
     """
 
@@ -58,6 +58,15 @@ class CanonicalClasses:
         self._unused = count()
         self._labels: defaultdict[Hashable, int] = defaultdict(self._unused.__next__)
         self._kinds: defaultdict[Key, _Kind] = defaultdict(_Kind)
+
+    def refined(self, graph: ColouredGraph, changed: Iterable[int] | None = None) -> Partition:
+        """Return `Partition.of` a graph, if enough steps are left for it and for using it once.
+
+        Raises:
+            OutOfStepsError: no step is left.
+        """
+        self._count(len(graph.rows) + sum(map(len, graph.rows)))
+        return Partition.of(graph, changed, self._count)
 
     def label(self, graph: ColouredGraph, partition: Partition) -> int:
         """Return the number of the class of a graph with a given equitable partition.
@@ -74,9 +83,8 @@ class CanonicalClasses:
         found: list[int] = []
         for nodes in parts:
             if len(nodes) > 1:  # the number of nodes without edges follows from the key
-                self._count(len(nodes))
                 part = sparse.part(nodes)
-                found.append(self.label(part, Partition.of(part, (), self._count)))
+                found.append(self.label(part, self.refined(part, ())))
         return self._labels[partition.key, tuple(sorted(found))]
 
     def _search(self, graph: ColouredGraph, partition: Partition) -> int:
@@ -102,9 +110,8 @@ class CanonicalClasses:
         return label
 
     def _marked_label(self, graph: ColouredGraph, node: int) -> int:
-        self._count(len(graph.rows) + sum(map(len, graph.rows)))
         marked = graph.marked(node)
-        return self.label(marked, Partition.of(marked, [marked.colours[node]], self._count))
+        return self.label(marked, self.refined(marked, [marked.colours[node]]))
 
     def _count(self, steps: int) -> None:
         self.steps_left -= steps

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -18,7 +19,7 @@ from graphscore.errors import warn
 from graphscore.metrics.canonical import CanonicalClasses, OutOfStepsError
 from graphscore.metrics.disjoint_union import GraphUnion, IntArray
 from graphscore.metrics.orbits import union_orbit_counts
-from graphscore.metrics.refinement import ColouredGraph, Key, Partition
+from graphscore.metrics.refinement import ColouredGraph
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -187,12 +188,15 @@ class _Copies:
 
     def surely_has(self, graph: _Graph) -> bool:
         """Return whether a graph was found to be a copy; False tells nothing."""
+        size = len(self._graph[0])
+        if size > _QUICK_CALLS:  # each node takes a call
+            return False
         return rustworkx.is_isomorphic(
             self._native,
             _native(graph),
             node_matcher=operator.eq,
             id_order=False,
-            call_limit=min(_QUICK_CALLS_PER_NODE * len(self._native), _QUICK_CALLS),
+            call_limit=min(_QUICK_CALLS_PER_NODE * size, _QUICK_CALLS),
         )
 
 
@@ -216,8 +220,8 @@ class _Comparison:
         self._max_steps = max_steps
         self._classes = CanonicalClasses()
         self._first: dict[_Description, int] = {}
-        self._kinds: dict[Key, int] = {}
-        self._kind_of: dict[int, int] = {}
+        self._numbers: defaultdict[Hashable, int] = defaultdict(count().__next__)
+        self._kinds_of: dict[int, tuple[int, int | None]] = {}
 
     def same_as(self, index: int, palette: Hashes, edges: IntArray) -> int:
         """Return the number of the first isomorphic graph.
@@ -242,25 +246,34 @@ class _Comparison:
 
     def groups(self) -> list[list[int]]:
         """Return the graphs, first of their class, of which some may be isomorphic."""
-        kinds = {kind for component, kind in self._kind_of.items() if component < 0}
+        # Where one partition of a coarse kind is not known, no partition tells anything.
+        coarse = {kind for kind, fine in self._kinds_of.values() if fine is None}
+        kind_of = {
+            component: kind if kind in coarse else fine
+            for component, (kind, fine) in self._kinds_of.items()
+        }
         # Of a kind with an undecided component, no component is told from another.
+        kinds = {kind for component, kind in kind_of.items() if component < 0}
         seen = {
             component: (kind, kind if kind in kinds else component)
-            for component, kind in self._kind_of.items()
+            for component, kind in kind_of.items()
         }
-        groups: defaultdict[tuple[tuple[int, int], ...], list[int]] = defaultdict(list)
+        groups: defaultdict[Hashable, list[int]] = defaultdict(list)
         for components, first in self._first.items():
             groups[tuple(sorted(seen[component] for component in components))].append(first)
         return [group for group in groups.values() if not self.undecided.isdisjoint(group)]
 
     def _component(self, graph: ColouredGraph) -> int:
         """Return the class of a connected graph; one of its own, below zero, if not decided."""
-        partition = Partition.of(graph)
+        coarse = self._numbers[sum(map(len, graph.rows)), tuple(sorted(graph.colours))]
+        fine = None
         try:
+            partition = self._classes.refined(graph)
+            fine = self._numbers[partition.key]
             label = self._classes.label(graph, partition)
         except (OutOfStepsError, RecursionError):
-            label = ~len(self._kind_of)
-        self._kind_of[label] = self._kinds.setdefault(partition.key, len(self._kinds))
+            label = ~len(self._kinds_of)
+        self._kinds_of[label] = coarse, fine
         return label
 
 

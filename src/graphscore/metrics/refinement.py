@@ -102,11 +102,9 @@ class Partition:
         colours = sorted(set(graph.colours))
         number = {colour: index for index, colour in enumerate(colours)}
         cell_of = [number[colour] for colour in graph.colours]
-        cells: Rows = [[] for _ in colours]
-        for node, index in enumerate(cell_of):
-            cells[index].append(node)
         start = [number[colour] for colour in (colours if changed is None else changed)]
-        _refine(graph.rows, cells, cell_of, start, count)
+        _refine(graph.rows, cell_of, start, count)
+        cells = _cells(cell_of)
         key = tuple(
             (graph.colours[cell[0]], len(cell), *_neighbour_counts(graph.rows[cell[0]], cell_of))
             for cell in cells
@@ -148,13 +146,26 @@ def _neighbour_counts(row: Sequence[int], cell_of: Sequence[int]) -> list[int]:
     return [value for pair in sorted(counts.items()) for value in pair]
 
 
-def _refine(
-    rows: Rows, cells: Rows, cell_of: list[int], start: Iterable[int], count: Count | None
-) -> None:
-    """Split cells in place until all are equitable, beginning with what some cells distinguish."""
+def _cells(cell_of: Sequence[int]) -> Rows:
+    """Return the nodes of each cell, in ascending order."""
+    cells: Rows = [[] for _ in range(max(cell_of, default=-1) + 1)]
+    for node, index in enumerate(cell_of):
+        cells[index].append(node)
+    return cells
+
+
+def _refine(rows: Rows, cell_of: list[int], start: Iterable[int], count: Count | None) -> None:
+    """Split cells in place until all are equitable, beginning with what some cells distinguish.
+
+    Nodes that leave a cell are not removed from its list, because finding them there would take
+    time for every node that stays. `cell_of` tells which nodes are left.
+    """
+    cells = _cells(cell_of)
+    sizes = list(map(len, cells))
     waiting = deque(start)
     while waiting and len(cells) < len(rows):
-        splitter = cells[waiting.popleft()]
+        using = waiting.popleft()
+        splitter = [node for node in cells[using] if cell_of[node] == using]
         if count is not None:
             count(sum(len(rows[node]) for node in splitter))
         joined: dict[int, int] = {}
@@ -164,18 +175,25 @@ def _refine(
         touched: dict[int, dict[int, list[int]]] = {}
         for node, times in joined.items():
             index = cell_of[node]
-            if len(cells[index]) > 1:
+            if sizes[index] > 1:
                 touched.setdefault(index, {}).setdefault(times, []).append(node)
         for index in sorted(touched):
             parts, cell = touched[index], cells[index]
-            if sum(map(len, parts.values())) < len(cell):
-                parts[0] = [node for node in cell if node not in joined]
+            lengths = [len(part) for part in parts.values()]
+            rest = sizes[index] - sum(lengths)
+            if rest >= max(lengths):
+                parts[0] = cell
+            elif rest:
+                left = [node for node in cell if cell_of[node] == index]
+                parts[0] = [node for node in left if node not in joined]
             ordered = [parts[times] for times in sorted(parts)]
             # The largest part keeps the number. If the cell was used before, this part tells
             # nothing that the cell and the other parts do not; if it is waiting, it still is.
             largest = max(range(len(ordered)), key=lambda place: len(ordered[place]))
             cells[index] = ordered.pop(largest)
             for part in ordered:
+                sizes[index] -= len(part)
+                sizes.append(len(part))
                 for node in part:
                     cell_of[node] = len(cells)
                 waiting.append(len(cells))
