@@ -191,7 +191,7 @@ def test_files_and_generator_fit_together(fitted, tmp_path):
 
 
 def test_selection_without_samples_is_refused(fitted, graphs):
-    with pytest.raises(SettingsError, match="at least 1"):
+    with pytest.raises(SettingsError, match="ask for 1 to"):
         fitted.select_sampling(graphs, number=0)
 
 

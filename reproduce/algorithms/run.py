@@ -14,6 +14,7 @@ import torch
 from graphscore.acceleration import choose_trainer
 from graphscore.artifacts import RunFolder, has_checkpoint
 from graphscore.artifacts.document import MadeWith, ModelDocument, TrainingGraphs
+from graphscore.diffusion import SigmaLevels
 from graphscore.errors import CheckpointError, StoppedError
 from graphscore.models.diffusion.settings import EDPGNNModelSettings
 from graphscore.networks import EDPGNN, EDPGNNSettings
@@ -25,6 +26,8 @@ from reproduce.algorithms.learning import EdgeClassification, LearningSettings, 
 from reproduce.algorithms.tasks import find_task
 
 Record = dict[str, Any]
+SIGMAS = (1.0,)
+"""Nothing is noisy here; the network is conditioned on noise levels and needs one."""
 
 
 def learn_and_evaluate(
@@ -70,7 +73,7 @@ def learn_and_evaluate(
     problem = find_task(task)
     net_settings = EDPGNNSettings(**{**shape, "node_feat_dim": problem.node_feat_dim})
     settings = LearningSettings(**learning)
-    net = EDPGNN(net_settings, (1.0,), generator=torch_generator(seed, "weights"))
+    net = EDPGNN(net_settings, SIGMAS, generator=torch_generator(seed, "weights"))
     batches = ProblemBatches(problem, settings, seed=seed, device=device)
     trainer = choose_trainer(net, batches, EdgeClassification(), settings, seed=seed, device=device)
     identity = {
@@ -161,7 +164,11 @@ def _document(trainer: Trainer, identity: Record) -> ModelDocument:
         graphs=learning["steps"] * learning["batch_size"],
         sha256=hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest(),
     )
-    model = EDPGNNModelSettings(seed=identity["seed"], network=identity["network_settings"])
+    model = EDPGNNModelSettings(
+        seed=identity["seed"],
+        network=identity["network_settings"],
+        noise=SigmaLevels(sigmas=SIGMAS),
+    )
     return ModelDocument(
         settings=model.model_dump(mode="json"),
         sizes={learning["nodes"]: problems.graphs},
