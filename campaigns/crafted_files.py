@@ -78,6 +78,8 @@ def tensor_attacks() -> Iterator[Attack]:
         "places beyond the end": lambda m: m.header(_place(lambda a, b: (a + 2**40, b + 2**40))),
         "huge shapes": lambda m: m.header(_shape([2**40, 2**40])),
         "overflowing shapes": lambda m: m.header(_shape([2**62, 4])),
+        "an empty tensor of huge sides": lambda m: m.header(_empty([0, 2**40, 2**40, 2**40])),
+        "an empty tensor between huge sides": lambda m: m.header(_empty([2**40, 0, 2**40])),
         "negative shapes": lambda m: m.header(_shape([-1, -1])),
         "many dimensions": lambda m: m.header(_shape([1] * 10_000)),
     }
@@ -131,6 +133,13 @@ def _place(change: Callable[[int, int], tuple[int, int]]) -> Callable[[dict[str,
 def _shape(shape: list[int]) -> Callable[[dict[str, Any]], None]:
     def apply(header: dict[str, Any]) -> None:
         _any_entry(header)["shape"] = shape
+
+    return apply
+
+
+def _empty(shape: list[int]) -> Callable[[dict[str, Any]], None]:
+    def apply(header: dict[str, Any]) -> None:
+        header["average.zz"] = {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}
 
     return apply
 

@@ -216,6 +216,9 @@ def overlap(header):
 LAYOUTS = {
     "overlap": overlap,
     "shape": lambda header: entry(header).update(shape=[2**40, 2**40]),
+    "empty": lambda header: header.update(
+        {"average.zz": {"dtype": "F32", "shape": [0, 2**40, 2**40], "data_offsets": [0, 0]}}
+    ),
     "type": lambda header: entry(header).update(dtype="F16"),
     "negative": lambda header: entry(header).update(data_offsets=[-4, 0]),
     "list": lambda header: b"[]",

@@ -215,6 +215,8 @@ def _places(beginning: bytes, size: int) -> dict[str, TensorPlace]:
         start, stop = part.data_offsets
         if start != end or stop - start != math.prod(part.shape) * DTYPES[part.dtype].itemsize:
             raise ValueError("tensors overlap, leave gaps, or are not as long as their shapes")
+        if math.prod(max(side, 1) for side in part.shape) > size:
+            raise ValueError("an empty tensor whose other sides are larger than the file")
         end = stop
     if 8 + length + end != size:
         raise ValueError("the tensors are not all that is in it")
