@@ -183,7 +183,7 @@ def test_a_named_pipe_is_written_to_and_stays_one(tmp_path, linked):
     finally:
         os.close(reader)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
-    with pytest.raises(OutputError, match="pipe or socket") as caught:
+    with pytest.raises(OutputError, match="a pipe, device or open file") as caught:
         write_folder(path, {"a": b"x"})
     assert "remove" not in str(caught.value)
 
@@ -214,6 +214,9 @@ def test_an_open_file_is_written_to_where_it_stands(tmp_path):
         assert descriptor_of(path) == stream.fileno()
         check_place(path)
         write_file(path, b"after")
+        with pytest.raises(OutputError, match="open file of that name exists") as caught:
+            check_folder_target(path)
+        assert "remove" not in str(caught.value)
     assert (tmp_path / "file").read_bytes() == b"before after"
     assert names(tmp_path) == ["file"]
     assert descriptor_of(tmp_path / "file") is None

@@ -36,7 +36,7 @@ def write_file(path: Path, data: bytes, *, follow_links: bool = True) -> None:
     Raises:
         OutputError: the file cannot be written; an older file is then still intact.
     """
-    if follow_links and _is_stream(path):
+    if follow_links and is_stream(path):
         _pour(path, data)
         return
     try:
@@ -127,9 +127,9 @@ def check_folder_target(path: Path) -> None:
     if status is None:
         return
     if not stat.S_ISDIR(status.st_mode):
-        what, advice = "device, pipe or socket", ""
-        if stat.S_ISREG(status.st_mode):
-            what, advice = "file", ", or remove the file first"
+        what, advice = "file", ", or remove the file first"
+        if is_stream(path):
+            what, advice = "pipe, device or open file", ""
         raise OutputError(
             f"{path}: a {what} of that name exists, but a folder is to be written. "
             f"Give another name{advice}."
@@ -151,7 +151,7 @@ def check_place(path: Path) -> None:
     Raises:
         OutputError: something else is in the way, or nothing may be written there.
     """
-    if _is_stream(path):
+    if is_stream(path):
         if descriptor_of(path) is None and not os.access(path, os.W_OK):
             raise OutputError(f"{path}: may not be written to. Give another name.")
         return
@@ -198,7 +198,7 @@ def _status(path: Path) -> os.stat_result | None:
         raise _refusal(path, error) from error
 
 
-def _is_stream(path: Path) -> bool:
+def is_stream(path: Path) -> bool:
     """Whether `path` is a pipe, a device or an open file, which is written to and not replaced."""
     status = _status(path)
     if status is None or stat.S_ISDIR(status.st_mode):

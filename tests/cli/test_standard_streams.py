@@ -141,6 +141,7 @@ def test_graphs_are_appended_to_standard_output(place, capfd):
     for arguments in (
         ["sample", "run", "-n", "1", "-o", "/dev/stdout", "--format", "graph6"],
         ["sample", "run", "-n", "1", "-o", "link", "--format", "graph6", "--json"],
+        ["sample", "run", "-n", "1", "-o", "/dev/stdout", "--format", "edgelist"],
         ["datasets", "export", "tree", "-o", "/dev/fd/1", "--format", "graph6"],
     ):
         with pytest.raises(SystemExit) as stopped:
@@ -148,5 +149,6 @@ def test_graphs_are_appended_to_standard_output(place, capfd):
         shown = capfd.readouterr()
         assert stopped.value.code == 0
         assert arguments[arguments.index("-o") + 1] in shown.err
-        assert re.fullmatch(r"([?-~]+\n)+", shown.out)
+        edges = arguments[-1] == "edgelist"
+        assert re.fullmatch(r"# nodes: \d+\n(\d+ \d+\n)*" if edges else r"([?-~]+\n)+", shown.out)
     assert sorted(path.name for path in place.iterdir()) == before

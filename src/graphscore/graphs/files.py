@@ -140,7 +140,7 @@ def write_graphs(
         atomic.write_folder(path, target.form.encode(path.resolve().name, clean))
     elif isinstance(target.form, ManyPerFile):
         atomic.write_file(path, target.zipped(target.form.encode(clean)))
-    elif not target.is_folder(len(clean)):
+    elif not target.is_folder(path, len(clean)):
         atomic.write_file(path, target.zipped(target.form.encode(clean[0])))
     else:
         suffix = target.suffix or target.form.suffixes[0]
@@ -163,7 +163,7 @@ def check_target(path: str | os.PathLike[str], number: int, *, format: str | Non
     path = Path(path)
     _check_format(format)
     atomic.check_place(path)
-    if _Named.of(path, format).is_folder(number):
+    if _Named.of(path, format).is_folder(path, number):
         atomic.check_folder_target(path)
     elif path.is_dir():
         raise OutputError(
@@ -230,10 +230,10 @@ class _Named:
         length = len(suffix + ".gz" * gzipped) if _BY_SUFFIX.get(suffix) == name else 0
         return cls(FORMATS[name], path.name[len(path.name) - length :], gzipped)
 
-    def is_folder(self, number: int) -> bool:
-        """Whether `number` graphs are written as a folder."""
+    def is_folder(self, path: Path, number: int) -> bool:
+        """Whether `number` graphs are written to `path` as a folder."""
         if isinstance(self.form, OnePerFile):
-            return number > 1 or not self.suffix
+            return number > 1 or not (self.suffix or atomic.is_stream(path))
         return isinstance(self.form, WholeFolder)
 
     def zipped(self, data: bytes) -> bytes:
