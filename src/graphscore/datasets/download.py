@@ -158,6 +158,8 @@ def _members(archive: Archive, packed: bytes) -> dict[str, bytes]:
                     members[name] = source.read(MAX_BYTES + 1)
                 if len(members[name]) > MAX_BYTES:
                     raise ValueError(f"{name} has more than the {MAX_BYTES} bytes allowed")
+    except MemoryError:
+        raise
     except Exception as error:  # zipfile and zlib raise many types on damaged files
         raise zipfile.BadZipFile(f"{type(error).__name__}: {error}") from error
     return members

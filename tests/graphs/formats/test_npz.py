@@ -11,6 +11,7 @@ import pytest
 
 from graphscore.errors import GraphDataError
 from graphscore.graphs import Repairs
+from graphscore.graphs.formats import npz
 from graphscore.graphs.formats.npz import decode_npz, encode_npz
 from graphscore.graphs.limits import Limits, Reading
 
@@ -250,6 +251,15 @@ def test_the_time_is_looked_at_for_every_graph():
     reading = Counting()
     decode_npz(stack(adj=np.zeros((100, 1, 1), np.uint8)), "g", reading)
     assert reading.ticks >= 100
+
+
+def test_memory_that_is_not_there_is_no_damage(monkeypatch):
+    def large(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(npz, "_header", large)
+    with pytest.raises(MemoryError):
+        decode_npz(stack(adj=np.zeros((1, 2, 2), np.uint8)), "g", Reading())
 
 
 def test_large_arrays_are_read_a_megabyte_at_a_time():

@@ -66,6 +66,8 @@ def encode_gml(graph: nx.Graph[Any]) -> bytes:
     check_texts(plain, "GML")
     try:
         lines = list(nx.generate_gml(plain))
+    except MemoryError:
+        raise
     except Exception as error:
         raise GraphDataError(f"cannot write GML: {reason(error)}.") from error
     return "\n".join([*lines, ""]).encode("ascii", "xmlcharrefreplace")

@@ -87,6 +87,8 @@ def encode_graphml(graph: nx.Graph[Any]) -> bytes:
     buffer = io.BytesIO()
     try:
         nx.write_graphml_xml(plain, buffer)
+    except MemoryError:
+        raise
     except Exception as error:
         raise GraphDataError(f"cannot write GraphML: {reason(error)}.") from error
     return buffer.getvalue()

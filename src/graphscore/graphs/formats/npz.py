@@ -128,7 +128,7 @@ def _load(data: Bytes, source: str, reading: Reading) -> dict[str, _Array]:
                 for name, member in zip(names, members)
                 if name in _KEYS
             }
-    except GraphDataError:
+    except (GraphDataError, MemoryError):
         raise
     except Exception as error:  # zipfile, zlib and numpy raise many types on damaged files
         raise GraphDataError(
