@@ -24,7 +24,7 @@ from graphscore.graphs.simple import (
 )
 from graphscore.graphs.validation import Candidate
 
-_NODES_HEADER = re.compile(r"#\s*nodes:\s*([0-9]+)\s*")
+_NODES_HEADER = re.compile(r"#\s*nodes:\s*([0-9]+)\s*", re.IGNORECASE)
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
 _TEXT = re.compile(r"""(['"])(?:weight\1\s*+:([^,]*)|(?:(?!\1)[^\\]|\\.?)*+(\1)?)""")
@@ -71,7 +71,8 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
                 declared = int(header[1].lstrip("0")[:19] or "0")
                 reading.check_nodes(f"{source} line {number}", declared)
             continue
-        line = line.partition("#")[0]
+        if "#" in line:  # it may also be in a text behind the edge, such as a colour
+            line = _without_data(line).partition("#")[0]
         tokens = (_without_data(line) if "{" in line else line).replace(",", " ").split()
         for token in tokens[:2]:
             if token not in nodes:
