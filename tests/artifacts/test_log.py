@@ -129,6 +129,25 @@ def test_lines_that_cannot_be_written_are_written_later(tmp_path, full_disk):
     assert [record["step"] for record in RunFolder(run).log.records()] == [1, 2, 3, 4, 5, 6]
 
 
+def test_a_log_that_cannot_be_written_is_tried_ever_more_rarely(tmp_path, monkeypatch):
+    """So that the time does not grow with the square of the lines; a checkpoint writes them all."""
+    log, tried = TrainingLog(tmp_path / LOG), []
+
+    def refuse():
+        tried.append(len(log._unwritten))
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(log, "_open", refuse)
+    with pytest.warns(GraphscoreWarning, match="Training goes on"):
+        log.append({"step": 1})
+    for step in range(2, 101):
+        log.append({"step": step})
+    assert tried == [1, 2, 4, 8, 16, 32, 64]
+    monkeypatch.undo()
+    log.sync()
+    assert [record["step"] for record in log.records()] == list(range(1, 101))
+
+
 def test_a_checkpoint_that_cannot_be_written_does_not_end_training(tmp_path, full_disk):
     """The next ones are tried; the warning comes once."""
     whole, run = make(steps=6).fit(GRAPHS), tmp_path / "run"

@@ -28,8 +28,8 @@ PER_LEVEL = "per_level"
 class TrainingLog:
     """Reads and writes the log of a run; it is never a reason to end a training.
 
-    Lines that cannot be written are kept in memory and written with the next one. Lines that
-    cannot be read are left out.
+    Lines that cannot be written are kept in memory; they are tried again when there are twice as
+    many, and with every checkpoint. Lines that cannot be read are left out.
     """
 
     def __init__(self, path: Path) -> None:
@@ -44,10 +44,13 @@ class TrainingLog:
     def append(self, record: dict[str, Any]) -> None:
         """Add one record; a warning, once, if it cannot be written now."""
         self._unwritten.append(json.dumps(record).encode() + b"\n")
+        count = len(self._unwritten)
+        if count & (count - 1):
+            return  # when they are twice as many, so that the time does not grow with the square
         try:
             self._write()
         except OSError as error:
-            if len(self._unwritten) == 1:
+            if count == 1:
                 warn(
                     f"{self.path}: cannot write ({error.strerror}). Training goes on, and these "
                     "lines are written when that is possible again."
