@@ -57,7 +57,7 @@ def run(given: argparse.Namespace) -> Outcome:
         failures=failures,
         seconds=time.perf_counter() - started,
         rows=rows,
-        settings={"every": given.every, "steps_of_the_training": tiny.STEPS},
+        settings={"tried_is_one_point_of": given.every, "steps_of_the_training": tiny.STEPS},
     )
 
 

@@ -34,7 +34,7 @@ from graphscore.artifacts.document import (
 from graphscore.artifacts.registry import list_pretrained, pretrained_folder
 from graphscore.artifacts.run_folder import LOG, RunFolder
 from graphscore.artifacts.stored import read_document_file, read_tensors
-from graphscore.cli.sample import _checked_communities
+from graphscore.cli.sample import parsed_communities
 from graphscore.config import RunSettings, read_config
 from graphscore.errors import GraphscoreError
 from graphscore.graphs import Repairs, read_graphs
@@ -290,8 +290,8 @@ def card_seeds() -> list[bytes]:
 
 
 def read_communities(data: bytes, folder: Path) -> None:
-    sizes = _checked_communities(1, None, data.decode("utf-8", "surrogateescape"))
-    demand(bool(sizes) and all(size >= 1 for size in sizes or ()), "no sizes")
+    sizes = parsed_communities(data.decode("utf-8", "surrogateescape"))
+    demand(bool(sizes) and all(size >= 1 for size in sizes), "no sizes")
 
 
 TEXT = (b"# nodes: ", b"node", b"edge", b"source", b"target", b"id ", b"label ", b"directed 1")

@@ -99,7 +99,7 @@ def run(given: argparse.Namespace) -> Outcome:
                     failures.append(f"{kind}, {attack.group}: {attack.name}: {wrong}")
     tried = sum(row["tried"] for row in rows.values())
     seconds = time.monotonic() - started
-    settings = {"values": given.values, "every": given.every}
+    settings = {"nasty_values_per_field": given.values, "tried_is_one_attack_of": given.every}
     return Outcome("crafted models", tried, failures, seconds, rows, settings)
 
 

@@ -50,6 +50,10 @@ class TrainingError(GraphscoreError):
     """Training that cannot go on, for instance because the loss is not finite."""
 
 
+class SamplingError(GraphscoreError):
+    """Sampling that cannot go on: its state is not finite, or the graphs do not fit in memory."""
+
+
 class GraphscoreWarning(UserWarning):
     """Something was done in another way than usual; nothing is wrong, and nothing has to be done.
 
@@ -60,10 +64,6 @@ class GraphscoreWarning(UserWarning):
 def warn(message: str) -> None:
     """Issue a `GraphscoreWarning` at the caller of the function that calls this."""
     warnings.warn(message, GraphscoreWarning, stacklevel=3)
-
-
-class SamplingError(GraphscoreError):
-    """Sampling whose state became infinite or NaN."""
 
 
 class MissingExtraError(GraphscoreError):

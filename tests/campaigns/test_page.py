@@ -24,7 +24,7 @@ def test_every_record_has_a_row_a_section_and_its_command(tmp_path):
     page.render(tmp_path / "results", tmp_path)
     text = (tmp_path / "reliability.md").read_text()
     assert "| [kills](#kills) | 1,200 kills | 0 | 3 | `python -m campaigns kills` |" in text
-    assert "| [mutants](#mutants) | 1,200 mutants | 1 | 3 |" in text
+    assert "| [mutants](#mutants) | 1,200 mutants | 1 survived | 3 |" in text
     assert "## kills" in text
     assert "| random | 7 |" in text
     assert "- `a.py:3 < to <=`" in text

@@ -75,7 +75,7 @@ def demo(
             say(f"stopped at step {generator.step}; the same command continues from there")
             return stop.exit_code
     _sample_and_evaluate(generator, data, number, out, json=json)
-    return stop.exit_code
+    return 0
 
 
 def _sample_and_evaluate(

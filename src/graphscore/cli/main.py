@@ -23,7 +23,7 @@ app = App(
     help="Learn a distribution of graphs from examples and generate new ones. "
     "Signals, exit codes and run folders: docs/command-line.md.",
     version=__version__,
-    help_format="plaintext",
+    help_format="markdown",
 )
 for command in (train, sample, guide, evaluate, demo, info, bench):
     app.command(command)

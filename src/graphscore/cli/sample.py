@@ -73,7 +73,8 @@ def sample(
     from graphscore.graphs import write_graphs
     from graphscore.plots import draw_comparison
 
-    partition = _checked_communities(number, nodes, communities)
+    _check_numbers(number, nodes, communities)
+    partition = None if communities is None else parsed_communities(communities)
     place = find_model(run)
     target = out or _default_target(place)
     _check_targets(target, number, format, picture)
@@ -139,20 +140,22 @@ def _check_targets(target: Path, number: int, format: str | None, picture: Path 
             raise SettingsError(f"{target}: graphs and picture cannot go to the same file.")
 
 
-def _checked_communities(
-    number: int, nodes: int | None, communities: str | None
-) -> list[int] | None:
-    """Refuse numbers that make no sense; return the sizes of communities, if they are given."""
+def _check_numbers(number: int, nodes: int | None, communities: str | None) -> None:
+    """Refuse numbers of graphs and nodes that make no sense."""
     from graphscore.errors import SettingsError
     from graphscore.models.request import check_number
 
     check_number(number, "--number")
     if nodes is not None and nodes < 1:
         raise SettingsError(f"--nodes {nodes}: give at least 1.")
-    if communities is None:
-        return None
-    if nodes is not None:
+    if nodes is not None and communities is not None:
         raise SettingsError("--communities say how many nodes there are; leave out --nodes.")
+
+
+def parsed_communities(communities: str) -> list[int]:
+    """Return the sizes of communities in a text such as 20,25,31."""
+    from graphscore.errors import SettingsError
+
     sizes = communities.split(",")
     if not all(re.fullmatch(r" *[0-9]{1,9} *", s) and int(s) for s in sizes):
         raise SettingsError(

@@ -42,7 +42,7 @@ class Repairs:
 
 @dataclass(frozen=True)
 class SimpleEdges:
-    """The edges of a simple graph on nodes 0..n-1, sorted, and what was repaired.
+    """The edges of a simple graph on nodes 0..n-1, and what was repaired.
 
     Attributes:
         rows: the smaller end of every edge.
