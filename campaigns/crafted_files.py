@@ -96,7 +96,15 @@ def missing_tensor_attacks() -> Iterator[Attack]:
 
         model.tensors(change)
 
+    def without_part(model: Crafted) -> None:
+        def change(tensors: dict[str, torch.Tensor]) -> None:
+            name = next(name for name in tensors if name.startswith("average."))
+            tensors[name.removeprefix("average.")] = tensors.pop(name)
+
+        model.tensors(change)
+
     yield Attack("tensors", "one missing", without_one, refused_by="load")
+    yield Attack("tensors", "one without its part", without_part, refused_by="load")
     yield Attack("tensors", "no tensors", _payload(lambda p: save({})), refused_by="load")
 
 

@@ -249,6 +249,10 @@ def average(tensors):
 WEIGHTS = {
     "missing": (lambda t: t.pop(average(t)), "without "),
     "unknown": (lambda t: t.update({"average.zz": torch.zeros(1)}), "with unknown zz"),
+    "without its part": (
+        lambda t: t.update({average(t).removeprefix("average."): t.pop(average(t))}),
+        "is of no part of a model",
+    ),
     "shape": (lambda t: t.update({average(t): torch.zeros(7, 7)}), r"\(7, 7\) float32 in place"),
     "type": (lambda t: t.update({average(t): t[average(t)].double()}), "float64 in place of"),
     "NaN": (lambda t: t.update({average(t): t[average(t)] * torch.nan}), "is not finite"),

@@ -30,7 +30,7 @@ from graphscore.config import RunSettings
 from graphscore.errors import CheckpointError, SettingsError
 from graphscore.models import MODELS, stored_settings
 from graphscore.models.resources import MOST_NODES
-from graphscore.settings import Settings
+from graphscore.settings import Settings, quoted
 from graphscore.training.training_state import AVERAGE, NETWORK, OPTIMISER, mismatch
 
 MOST_DOCUMENT_BYTES = 8_000_000
@@ -180,7 +180,9 @@ def _check_weights(path: Path, places: dict[str, TensorPlace], weights: dict[str
     """
     parts: dict[str, dict[str, Tensor]] = {AVERAGE: {}, NETWORK: {}, OPTIMISER: {}}
     for name, place in places.items():
-        part = next((part for part in parts if name.startswith(part)), AVERAGE)
+        part = next((part for part in parts if name.startswith(part)), None)
+        if part is None:
+            raise CheckpointError(f"{path}: {quoted(name)} is of no part of a model. {REMEDY}")
         tensor = torch.empty(place.shape, dtype=DTYPES[place.dtype], device="meta")
         parts[part][name.removeprefix(part)] = tensor
     wrong = mismatch(parts[AVERAGE], weights) or (
