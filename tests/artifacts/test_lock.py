@@ -21,6 +21,7 @@ from graphscore.errors import GraphscoreWarning, OutputError
 
 from ..tiny_generator import GRAPHS, make
 
+NOT_ALONE = r"is not an ordinary file of this folder alone\. Remove it\."
 HOLDER = """
 import sys
 import warnings
@@ -185,14 +186,27 @@ def test_a_link_in_place_of_the_lock_is_not_followed(run, tmp_path):
         (run / LOCK).symlink_to(other)
     except OSError:
         pytest.skip("no links here")
-    with pytest.raises(OutputError, match=r"is not an ordinary file\. Remove it\."):
+    with pytest.raises(OutputError, match=NOT_ALONE):
         make(steps=9).fit(GRAPHS, run=run, resume=True)
     assert Path(other).read_text() == "mine"
 
 
+def test_a_lock_that_is_also_a_file_elsewhere_is_not_written(run, tmp_path):
+    """The folder of a stranger may hold a hard link to a file of the user."""
+    other = tmp_path / "other"
+    other.write_text("mine")
+    try:
+        os.link(other, run / LOCK)
+    except OSError:
+        pytest.skip("no hard links here")
+    with pytest.raises(OutputError, match=NOT_ALONE):
+        make(steps=9).fit(GRAPHS, run=run, resume=True)
+    assert other.read_text() == "mine"
+
+
 def test_a_folder_in_place_of_the_lock_is_named(run):
     (run / LOCK).mkdir()
-    with pytest.raises(OutputError, match=r"is not an ordinary file\. Remove it\."):
+    with pytest.raises(OutputError, match=NOT_ALONE):
         make(steps=9).fit(GRAPHS, run=run, resume=True)
     (run / LOCK).rmdir()
     assert make(steps=9).fit(GRAPHS, run=run, resume=True).step == 9

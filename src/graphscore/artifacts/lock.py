@@ -65,8 +65,9 @@ def _open(path: Path) -> int:
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with contextlib.suppress(FileNotFoundError):
         # Before it is opened, because a device may react to that.
-        if not stat.S_ISREG(os.lstat(path).st_mode):
-            raise OutputError(f"{path}: is not an ordinary file. Remove it.")
+        found = os.lstat(path)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:  # it may also be another's file
+            raise OutputError(f"{path}: is not an ordinary file of this folder alone. Remove it.")
     tries_left = TRIES
     while True:
         descriptor = os.open(path, flags, 0o666)
