@@ -184,9 +184,10 @@ def test_a_saved_model_has_one_checkpoint(tmp_path):
     assert steps_of(tmp_path / "model", "safetensors") == [3]
 
 
-def test_keeping_none_is_refused(tmp_path):
-    with pytest.raises(SettingsError, match=r"^--keep 0: give at least 1"):
-        make().fit(GRAPHS, run=tmp_path / "run", keep=0)
+@pytest.mark.parametrize("keep", [0, -1, 1.5, "2", None])
+def test_keeping_is_a_whole_number_from_one(tmp_path, keep):
+    with pytest.raises(SettingsError, match=rf"^--keep '?{keep}'?: give a whole number from 1"):
+        make().fit(GRAPHS, run=tmp_path / "run", keep=keep)
     assert not (tmp_path / "run").exists()
 
 

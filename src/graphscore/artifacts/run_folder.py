@@ -24,6 +24,7 @@ from graphscore.artifacts.lock import LOCK, locked
 from graphscore.artifacts.log import TrainingLog, set_aside
 from graphscore.atomic import check_name, write_file
 from graphscore.errors import CheckpointError, OutputError, SettingsError
+from graphscore.settings import quoted
 from graphscore.training.training_state import OPTIMISER
 
 SETTINGS = "settings.json"
@@ -46,12 +47,12 @@ class RunFolder:
         log: its records.
 
     Raises:
-        SettingsError: `keep` is less than 1.
+        SettingsError: `keep` is no whole number of at least 1.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, keep: int = KEEP) -> None:
-        if keep < 1:
-            raise SettingsError(f"--keep {keep}: give at least 1 (keep=...).")
+        if not isinstance(keep, int) or keep < 1:
+            raise SettingsError(f"--keep {quoted(keep)}: give a whole number from 1 (keep=...).")
         self.path = Path(path)
         self._keep = keep
         self.log = TrainingLog(self.path / LOG)
