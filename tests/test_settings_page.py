@@ -78,6 +78,9 @@ def test_bounds_are_those_of_the_page(section, name, default, values):
         outside = {"at least": number - step, "above": number, "below": number}[words]
         assert accepted(section, name, inside)
         assert not accepted(section, name, outside)
+    for high in re.findall(r"above 0, to ([\d.]+)", values):
+        assert accepted(section, name, float(high))
+        assert not accepted(section, name, float(high) + 1)
     for low, high in re.findall(r"(?<!each )from ([\d.]+) to ([\d.]+)", values):
         ends = (float(low), float(high)) if step < 1 else (int(low), int(high))
         assert all(accepted(section, name, end) for end in ends)

@@ -43,9 +43,9 @@ class TrainingSettings(Settings):
     """Graphs per step; score matching perturbs each at every noise level."""
     optimiser: Literal["adam", "muon"] = "adam"
     """Adam, or Muon, which makes the singular values of a matrix's update alike."""
-    learning_rate: float = Field(default=2e-3, gt=0)
+    learning_rate: float = Field(default=2e-3, gt=0, le=1e6)
     """Learning rate at the start; Muon needs a larger one than Adam."""
-    final_learning_rate: float = Field(default=2e-5, gt=0)
+    final_learning_rate: float = Field(default=2e-5, gt=0, le=1e6)
     """Learning rate at the last step; it falls on a cosine in between."""
     warmup_steps: int = Field(default=0, ge=0, le=MOST_STEPS)
     """Steps over which the learning rate rises from zero."""
