@@ -35,13 +35,20 @@ CHECKSUMS = "SHA256SUMS"
 
 
 def check_committed() -> None:
-    """Stop unless the files are those of the commit: a release is known by its commit."""
-    command = ["git", "status", "--porcelain"]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    if done.stdout:
+    """Stop unless the files are those of the commit: a release is known by its commit.
+
+    What only this copy of the repository ignores, and not its .gitignore, would be in the archives.
+    """
+    changed = ["git", "status", "--porcelain", "--untracked-files=no"]
+    untracked = ["git", "ls-files", "--others", "--exclude-per-directory=.gitignore"]
+    found = [
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        for command in (changed, untracked)
+    ]
+    if any(found):
         raise SystemExit(
             "release: these files are not as in the commit, and a release is made from a commit. "
-            f"Commit, ignore or remove them:\n{done.stdout.rstrip()}"
+            f"Commit or remove them, or name them in .gitignore:\n{''.join(found).rstrip()}"
         )
 
 

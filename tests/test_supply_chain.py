@@ -262,6 +262,7 @@ def test_a_release_is_made_of_committed_files_only(tmp_path, monkeypatch):
     monkeypatch.setattr(release, "DIST", tmp_path / "dist")
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
     release.check_committed()
+    (tmp_path / ".git" / "info" / "exclude").write_text("forgotten.py\n")
     (tmp_path / "forgotten.py").touch()
     with pytest.raises(SystemExit, match=r"not as in the commit[^\0]*forgotten\.py"):
         release.main()
