@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from campaigns.bomb_parts import MB, Bomb, files, numbers
+from campaigns.bomb_parts import MB, Bomb, files, numbers, wide_names
 
 _KEY = b'<key id="k" for="node" attr.name="%s" attr.type="%s"/>'
 _NODE = b'<node id="0"><data key="k">%s</data></node>'
@@ -118,6 +118,11 @@ def graphml() -> list[Bomb]:
             "external entity": lambda: (
                 b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///dev/zero">]><a>&b;</a>'
             ),
+            "wide names, then edges": lambda: _xml(
+                wide_names('<node id="{}"/>')
+                + b'<node id="1"/><node id="2"/>'
+                + b'<edge source="1" target="2"/>' * 1_350_000
+            ),
             "a million name spaces": lambda: _xml(numbers('<b xmlns:a{}="u"/>', 10**6)),
             "60 MB of processing instructions": lambda: _xml(b"<?a b?>" * (8 * MB)),
             "CDATA of 60 MB": lambda: _xml(
@@ -156,6 +161,11 @@ def gml() -> list[Bomb]:
             "three million nodes": lambda: graph(numbers("node [ id {} ]", 3 * 10**6)),
             "nodes named by edges only": lambda: graph(
                 numbers("edge [ source {0} target a{0} ]", 15 * 10**5)
+            ),
+            "wide names, then edges": lambda: graph(
+                wide_names('node[id"{}"]')
+                + b"node[id 1]node[id 2]"
+                + b"edge[source 1 target 2]\n" * 1_750_000
             ),
             "ten million attributes of one node": lambda: graph(
                 b"node [ id 0 " + numbers("a{} 1 ", 5 * 10**6) + b"]"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MB = 2**20
+MANY = 3_990_000
+"""Edges in both directions that the limits just allow."""
 Content = Callable[[], bytes | Iterable[bytes]]
 
 
@@ -43,3 +45,9 @@ def files(form: str, file: str, contents: dict[str, Content]) -> list[Bomb]:
 def numbers(pattern: str, number: int) -> bytes:
     """Return a pattern filled in with 0, 1, 2, ..."""
     return "".join(map(pattern.format, range(number))).encode()
+
+
+def wide_names(pattern: str) -> bytes:
+    """Return a pattern filled in with almost 100,000 names, of which each takes 800 bytes."""
+    names = (f"\U0001f600{k:0195d}" for k in range(99_990))
+    return "".join(map(pattern.format, names)).encode()

@@ -6,7 +6,7 @@ import gzip
 from collections.abc import Iterable
 from pathlib import Path
 
-from campaigns.bomb_parts import MB, Bomb, Content, files, numbers
+from campaigns.bomb_parts import MANY, MB, Bomb, Content, files, numbers, wide_names
 
 
 def _size(nodes: int) -> bytes:
@@ -139,6 +139,11 @@ def edge_lists() -> list[Bomb]:
             "nodes named by edges only": lambda: numbers("{0} a{0}\n", 10**6),
             "100,000 long names": lambda: numbers("{:0199d}\n", 10**5),
             "names of wide characters": lambda: numbers("{:0180d}\U0001f600\n", 10**5),
+            "wide names, then four million edges": lambda: [wide_names("{}\n"), b"1 2\n" * MANY],
+            "four million edges with a weight": lambda: b"1 2 1.0000\n" * MANY,
+            "four million edges with a text": lambda: b"1 2 {'w':''}\n" * MANY,
+            "four million loops": lambda: b"5 5           \n" * MANY,
+            "60 MB, just too many edges": lambda: [_comments(28), *_pairs(2001, 1000, b"")],
             "a path of 100,000 nodes": lambda: b"".join(
                 b"%d %d\n" % (k, k + 1) for k in range(99_999)
             ),
@@ -160,6 +165,10 @@ def edge_lists() -> list[Bomb]:
             "NUL": lambda: bytes(30 * MB),
         },
     )
+
+
+def _comments(megabytes: int) -> bytes:
+    return (b"#" * (MB - 1) + b"\n") * megabytes
 
 
 def _pairs(tails: int, heads: int, end: bytes) -> Iterable[bytes]:
@@ -208,6 +217,19 @@ def tu() -> list[Bomb]:
             A=lambda: [*_arcs(1300), b"3999, 4000\n"],
         ),
         folder("1.7 million edges", graph_indicator=lambda: b"1\n" * 4000, A=lambda: _arcs(1300)),
+        folder("four million loops", A=lambda: b"1,1        \n" * MANY),
+        folder(
+            "four million loops in the first of a million graphs",
+            graph_indicator=lambda: b"".join(b"%d\n" % (10**6 - k) for k in range(10**6)),
+            A=lambda: b"5,5\n" * MANY,
+        ),
+        folder(
+            "a million graphs with labels and attributes",
+            graph_indicator=lambda: b"".join(b"%d\n" % (k + 1) for k in range(10**6)),
+            A=lambda: b"",
+            node_labels=lambda: b"".join(b"%d\n" % (300 + k) for k in range(10**6)),
+            node_attributes=lambda: b"0.5\n" * 10**6,
+        ),
         folder("labels of 60 MB", node_labels=lambda: b"1\n" * (30 * MB)),
         folder("a row of 60 MB", node_attributes=lambda: b"0," * (30 * MB)),
         folder(

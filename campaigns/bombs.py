@@ -22,8 +22,8 @@ HANG_SECONDS = 90
 """A file may take the time limit of reading and half as much again."""
 REFUSED_MB = 200
 """Memory above the imported program while a file is refused."""
-READ_MB = 1100
-"""Memory while a file is read that the limits allow; docs/data.md says about 1 GB."""
+READ_MB = 1400
+"""Memory while a file is read that the limits allow; docs/data.md says so."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

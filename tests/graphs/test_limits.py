@@ -221,6 +221,24 @@ def test_only_attributes_of_nodes_count(tmp_path):
     refused(path, "bytes", max_bytes=size - 1)
 
 
+@pytest.mark.parametrize("name", ["g.edges", "g.graphml", "g.gml"])
+def test_long_names_count_what_they_take(tmp_path, name):
+    """A wide character takes four bytes for every character of its text."""
+    path, graph = tmp_path / name, nx.Graph([("a" * 40, "b" * 40), ("b" * 40, "\U0001f600" * 20)])
+    if name == "g.edges":
+        path.write_text("".join(f"{u} {v}\n" for u, v in graph.edges()), encoding="utf-8")
+    elif name == "g.graphml":
+        nx.write_graphml(graph, path)
+    else:
+        lines = [f'node [ id "{node}" ]' for node in graph]
+        lines += [f'edge [ source "{u}" target "{v}" ]' for u, v in graph.edges()]
+        path.write_text(f"graph [ {' '.join(lines)} ]", encoding="utf-8")
+    size = path.stat().st_size + sys.getsizeof("\U0001f600" * 20)
+    size += 3 * BYTES_PER_VALUE * (name == "g.gml")  # "id" is an attribute there
+    assert len(read_graphs(path, max_bytes=size)) == 1
+    refused(path, "bytes", max_bytes=size - 1)
+
+
 @pytest.mark.parametrize("data", [b"Bw\n", b"Bw\n" * 3], ids=["shorter", "longer"])
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch, data):
     path = tmp_path / "g.g6"

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from graphscore.errors import GraphDataError
+from graphscore.graphs import simple
 from graphscore.graphs.simple import (
     Repairs,
     check_simple,
@@ -106,6 +107,36 @@ def test_codes_keep_the_direction_unless_told_otherwise():
 def test_a_repeated_code_is_a_parallel_edge_unless_it_is_a_loop(codes, found):
     """With 10 nodes, the digits of a code are the ends of the edge."""
     assert first_repeated(np.array(codes, dtype=np.int64), 10) == found
+
+
+@pytest.mark.parametrize("block", [1, 2, 3])
+def test_many_edges_are_looked_at_in_parts(monkeypatch, block):
+    """Where the parts end does not matter."""
+    random = np.random.default_rng(block)
+    cases = []
+    for _ in range(60):
+        upper = np.unique(np.sort(random.integers(0, 5, (4, 2))), axis=0).tolist()
+        pairs = [tuple(pair) for pair in upper]
+        both = pairs + [pair[::-1] for pair in pairs]
+        cases += [
+            (both, "arcs"),
+            (both[1:], "arcs"),
+            (pairs, "edges"),
+            (pairs + both[-1:], "edges"),
+        ]
+
+    def outcomes():
+        for pairs, kind in cases:
+            for repairs in (EVERY, Repairs()):
+                try:
+                    yield edges_of(5, pairs, repairs, kind)
+                except GraphDataError as error:
+                    yield str(error)
+
+    expected = list(outcomes())
+    assert {isinstance(outcome, str) for outcome in expected} == {True, False}
+    monkeypatch.setattr(simple, "_BLOCK", block)
+    assert list(outcomes()) == expected
 
 
 @pytest.mark.parametrize("weight", [1, 1.0, True, np.int8(1), np.float16(1), np.bool_(True)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ BYTES_PER_FILE = 1024
 """What a file of a folder counts besides its contents: its name and its place in lists."""
 BYTES_PER_VALUE = 16
 """What a number or text attribute of a node counts besides its place in the file."""
+BYTES_PER_NAME = 100
+"""Of memory; a name of a node that takes more of it counts besides its place in the file."""
 
 Bytes = bytes | bytearray
 """The contents of a file."""
@@ -119,6 +122,15 @@ class Reading:
         self.bytes_left -= number
         if self.bytes_left < 0:
             raise self.too_many_bytes(where)
+
+    def add_name(self, where: str, name: str) -> None:
+        """Count the name of a node, which is held until its graph is built, if it is a long one.
+
+        Raises:
+            GraphDataError: more than `max_bytes` in all.
+        """
+        if (taken := sys.getsizeof(name)) > BYTES_PER_NAME:
+            self.add_bytes(where, taken)
 
     def too_many_bytes(self, where: str) -> GraphDataError:
         """Return the error for more than `max_bytes`."""

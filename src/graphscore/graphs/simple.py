@@ -50,8 +50,8 @@ class SimpleEdges:
         changes: the repairs that changed something.
     """
 
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    rows: Ends
+    columns: Ends
     changes: tuple[str, ...] = ()
 
     def graph(self, num_nodes: int) -> nx.Graph[Any]:
@@ -95,9 +95,10 @@ def simple_edges(
         raise parallel_edges(where, names[tail], names[head])
     changes = []
     if kind != "edges":
-        reverse = codes % num_nodes
-        reverse *= num_nodes
-        reverse += codes // num_nodes
+        reverse = np.empty_like(codes)
+        for part in _parts(codes):
+            by_tail, by_head = np.divmod(codes[part], num_nodes)
+            reverse[part] = by_head * num_nodes + by_tail
         reverse.sort()
         if kind == "directed" or not np.array_equal(reverse, codes):
             if not repairs.undirected:
@@ -106,22 +107,26 @@ def simple_edges(
             changes.append(DIRECTED)
             codes = np.union1d(codes, reverse)
         del reverse
-    rows, columns = np.divmod(codes, num_nodes)
-    loops = np.unique(rows[rows == columns])
-    if len(loops):
+    loops, upper = set(), []
+    for part in _parts(codes):
+        ends = np.stack(np.divmod(codes[part], num_nodes))
+        loops.update(ends[0, ends[0] == ends[1]].tolist())
+        upper.append(ends[:, ends[0] < ends[1]].astype(np.intc))
+    if loops:
         if not repairs.drop_self_loops:
-            raise self_loops(where, len(loops), names[int(loops[0])])
+            raise self_loops(where, len(loops), names[min(loops)])
         changes.append(LOOPS)
-    upper = rows < columns
-    return SimpleEdges(rows[upper], columns[upper], tuple(changes))
+    del codes
+    rows, columns = np.concatenate(upper, axis=1)
+    return SimpleEdges(rows, columns, tuple(changes))
 
 
 def _one_way(
     codes: NDArray[np.int64], reverse: NDArray[np.int64], num_nodes: int
 ) -> tuple[int, int] | None:
     """Return the first edge without reverse, if there is one, from sorted codes of both."""
-    for start in range(0, len(codes), _BLOCK):  # not all at once, which takes memory
-        some = codes[start : start + _BLOCK]
+    for part in _parts(codes):
+        some = codes[part]
         place = reverse.searchsorted(some).clip(max=len(reverse) - 1)
         missing = some[reverse[place] != some]
         if len(missing):
@@ -148,9 +153,18 @@ def edge_codes(
 
 def first_repeated(codes: NDArray[np.int64], num_nodes: int) -> int | None:
     """Return the first of sorted codes `tail * num_nodes + head` that occurs twice, loops apart."""
-    again = codes[1:][codes[1:] == codes[:-1]]
-    again = again[again // num_nodes != again % num_nodes]
-    return int(again[0]) if len(again) else None
+    for part in _parts(codes):
+        some = codes[part.start : part.stop + 1]  # the first of the next part may be the same
+        again = some[1:][some[1:] == some[:-1]]
+        again = again[again // num_nodes != again % num_nodes]
+        if len(again):
+            return int(again[0])
+    return None
+
+
+def _parts(codes: NDArray[np.int64]) -> list[slice]:
+    """Return at least one slice of codes, because millions of them at once take memory."""
+    return [slice(start, start + _BLOCK) for start in range(0, max(1, len(codes)), _BLOCK)]
 
 
 def _check_range(where: str, num_nodes: int, tails: Ends, heads: Ends) -> None:

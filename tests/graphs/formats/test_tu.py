@@ -8,6 +8,7 @@ import pytest
 
 from graphscore.errors import GraphDataError
 from graphscore.graphs import Repairs
+from graphscore.graphs.formats import tu
 from graphscore.graphs.formats.tu import decode_tu, encode_tu
 from graphscore.graphs.limits import Limits, Reading
 
@@ -41,6 +42,7 @@ def test_graphs_have_their_nodes_and_edges_in_order():
     assert all(candidate.clean and candidate.changes == () for candidate in found)
 
 
+@pytest.mark.parametrize("block", [2**16, 1, 4])
 @pytest.mark.parametrize(
     ("indicator", "arcs", "expected"),
     [
@@ -49,7 +51,8 @@ def test_graphs_have_their_nodes_and_edges_in_order():
         ("2\n1\n2\n1\n3\n2\n", "6, 3\n4, 2\n3, 6\n1, 6\n2, 4\n6, 1\n", None),
     ],
 )
-def test_nodes_and_arcs_may_come_in_any_order(indicator, arcs, expected):
+def test_nodes_and_arcs_may_come_in_any_order(indicator, arcs, expected, block, monkeypatch):
+    monkeypatch.setattr(tu, "_BLOCK", block)
     reading = Reading(repairs=Repairs(drop_self_loops=True))
     found = decoded(reading, graph_indicator=indicator, A=arcs)
     if expected is None:

@@ -56,7 +56,7 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
     """
     declared: int | None = None
     nodes: dict[str, int] = {}  # number in order of appearance
-    named_in, lines = array("q"), array("q")
+    named_in, lines = array("q"), array("I")
     ends = array("i"), array("i")
     for number, _, line in lines_of(data, source, reading):
         if line.lstrip().startswith(("#", "%", "//", "*")):
@@ -76,7 +76,8 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
         tokens = (_without_data(line) if "{" in line else line).replace(",", " ").split()
         for token in tokens[:2]:
             if token not in nodes:
-                nodes[_checked_name(f"{source} line {number}", token)] = len(nodes)
+                reading.add_name(source, _checked_name(f"{source} line {number}", token))
+                nodes[token] = len(nodes)
                 named_in.append(number)
                 reading.check_growing(source, len(nodes))
         if len(tokens) > 1:
@@ -90,7 +91,9 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
         _check_first_line(source, list(nodes), named_in, ends)
     place, names = _places(nodes, named_in, declared, source)
     num_nodes = len(names)
-    tails, heads = (place[np.frombuffer(column, dtype=np.intc)] for column in ends)
+    tails, heads = (np.frombuffer(column, dtype=np.intc) for column in ends)
+    for numbers in (tails, heads):  # in place, because there may be millions
+        numbers[:] = place[numbers]
     edges = _edges(source, names, tails, heads, lines, reading)
     reading.add_graph(source, num_nodes, len(edges.rows))
     return (Candidate(source, edges.graph(num_nodes), True, edges.changes) for _ in range(1))

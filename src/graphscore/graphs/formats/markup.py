@@ -85,9 +85,12 @@ class NamedGraph:
     def _number(self, name: object) -> int:
         k = self._names.get(name)
         if k is None:
-            k = self._names[check_name(self.source, name) if isinstance(name, str) else name] = len(
-                self._place
-            )
+            k = len(self._place)
+            if isinstance(name, str):
+                check_name(self.source, name)
+                if self.attributes is None:
+                    self.reading.add_name(self.source, name)
+            self._names[name] = k
             self._place.append(-1)
             if self.attributes is None:
                 self.reading.check_growing(self.source, k + 1)

@@ -30,6 +30,7 @@ from graphscore.graphs.validation import (
 
 ARCS, INDICATOR = "_A.txt", "_graph_indicator.txt"
 LABELS, ATTRIBUTES = "_node_labels.txt", "_node_attributes.txt"
+_BLOCK = 2**16  # arcs that are looked at together, since there may be millions
 _TOO_LARGE = 2**62  # for a whole number
 PARTS = (ARCS, INDICATOR, LABELS, ATTRIBUTES)
 
@@ -65,7 +66,6 @@ def decode_tu(contents: Mapping[str, Bytes], source: str, reading: Reading) -> I
         if ending in files
     }
     graphs = _Graphs(source, indicator, arcs, reading.repairs)
-    del arcs  # millions of them, and sorted ones are held
     for g in range(num_graphs):
         reading.tick(source)
         where, nodes, edges = graphs.checked(g)
@@ -76,10 +76,12 @@ def decode_tu(contents: Mapping[str, Bytes], source: str, reading: Reading) -> I
 def _check_owners(
     arcs: NDArray[np.intc], indicator: NDArray[np.int64], name: str, source: str
 ) -> None:
-    tails, heads = arcs.T
-    across = indicator[tails - 1] != indicator[heads - 1]
-    if across.any():
-        tail, head = arcs[int(np.flatnonzero(across)[0])].tolist()
+    for start in range(0, len(arcs), _BLOCK):
+        some = arcs[start : start + _BLOCK]
+        across = np.flatnonzero(np.diff(indicator[some - 1]))
+        if not len(across):
+            continue
+        tail, head = some[across[0]].tolist()
         raise GraphDataError(
             f"{source}: {name}{ARCS} joins node {tail} of graph {indicator[tail - 1]} to node "
             f"{head} of graph {indicator[head - 1]}, but edges stay within one graph. "
@@ -88,27 +90,30 @@ def _check_owners(
 
 
 class _Graphs:
-    """Nodes and arcs of all graphs, sorted by graph."""
+    """Nodes and arcs of all graphs, sorted by graph; the arcs given are overwritten."""
 
     def __init__(
         self, source: str, indicator: NDArray[np.int64], arcs: NDArray[np.intc], repairs: Repairs
     ) -> None:
         self._source = source
         self._repairs = repairs
-        graph_of = (indicator - 1).astype(np.intc)
-        counts = np.bincount(graph_of)
-        self._by_graph = np.argsort(indicator, kind="stable")
+        self._arcs = arcs
+        counts = np.bincount(indicator)[1:]
         self._starts = np.concatenate([[0], np.cumsum(counts)])
-        place = np.empty(len(indicator), dtype=np.intc)
-        place[self._by_graph] = np.arange(len(indicator)) - np.repeat(self._starts[:-1], counts)
-        tails, _ = arcs.T
-        owner = graph_of[tails - 1]
-        order = np.argsort(owner, kind="stable")
-        self._arcs = np.empty_like(arcs)
-        for end in range(2):
-            self._arcs[:, end] = place[arcs[order, end] - 1]
-        arc_counts = np.bincount(owner, minlength=len(counts))
-        self._arc_starts = np.concatenate([[0], np.cumsum(arc_counts)])
+        self._by_graph = np.argsort(indicator, kind="stable").astype(np.intc)
+        position = np.empty(len(indicator) + 1, dtype=np.intc)  # of a node, counted from 1
+        position[self._by_graph + 1] = np.arange(len(indicator))
+        # An arc is one number, so that sorting takes no memory.
+        codes = position[arcs[:, 0]].astype(np.int64)
+        codes <<= 32
+        codes |= position[arcs[:, 1]]
+        codes.sort()
+        self._arc_starts = np.searchsorted(codes, self._starts << 32)
+        place = np.arange(len(indicator)) - np.repeat(self._starts[:-1], counts)
+        for start in range(0, len(codes), _BLOCK):
+            some = codes[start : start + _BLOCK]
+            arcs[start : start + _BLOCK, 0] = place[some >> 32]
+            arcs[start : start + _BLOCK, 1] = place[some & 0xFFFFFFFF]
 
     def checked(self, g: int) -> tuple[str, list[int], SimpleEdges]:
         """Return the name, nodes and edges of one graph, after checks and repairs."""
