@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from pydantic import Field, ValidationError
 
@@ -16,6 +18,10 @@ class Inner(Settings):
 
 class Outer(Settings):
     seed: int = 0
+    name: str = ""
+    widths: tuple[int, ...] = ()
+    fast: bool = False
+    mode: Literal["a", 1] = "a"
     inner: Inner = Inner()
     maybe: Inner | None = None
 
@@ -120,3 +126,20 @@ def test_json_round_trip():
 def test_settings_errors_are_graphscore_errors():
     """The command line prints them instead of a traceback."""
     assert issubclass(SettingsError, GraphscoreError)
+
+
+def test_truth_values_and_texts_are_no_numbers():
+    with pytest.raises(SettingsError) as caught:
+        Outer(seed=True, widths=[1, "2", False], inner={"learning_rate": "0.1"})
+    lines = str(caught.value).splitlines()
+    assert [line.partition(": Input")[0] for line in lines] == [
+        "setting 'seed' = True",
+        "setting 'widths.1' = '2'",
+        "setting 'widths.2' = False",
+        "setting 'inner.learning_rate' = '0.1'",
+    ]
+
+
+def test_truth_values_and_texts_have_fields_of_their_own():
+    given = {"name": "x", "widths": [1, 2], "fast": True, "mode": "a"}
+    assert Outer(**given).model_dump(include=set(given)) == {**given, "widths": (1, 2)}

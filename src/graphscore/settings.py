@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 
 from graphscore.errors import SettingsError
 
@@ -41,6 +42,16 @@ LONGEST_VALUE = 200
 """Characters of a wrong value that a message repeats."""
 
 
+class _NoNumber:
+    """What pydantic would take for a number, and is none."""
+
+    def __init__(self, value: bool | str) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        return repr(self._value)
+
+
 class Settings(BaseModel):
     """Frozen settings; anything wrong raises `SettingsError` naming the key and the remedy."""
 
@@ -55,6 +66,13 @@ class Settings(BaseModel):
     # pydantic calls an overridden __init__ for nested models too, and their errors would then lose
     # the path; this mark, which pydantic puts on its own, says that validation may go around it.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _truth_values_and_texts_are_no_numbers(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        return {name: _marked(value, cls.model_fields.get(name)) for name, value in values.items()}
 
     def replaced(self, **changes: Any) -> Any:
         """Return a copy with some fields changed, validated like a new one."""
@@ -81,6 +99,25 @@ def _text(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"({in_one_line(value)})"
     return " ".join(str(item) for item in value) if isinstance(value, list) else str(value)
+
+
+def _marked(value: Any, field: FieldInfo | None) -> Any:
+    """Mark truth values and texts where a field has numbers only."""
+    if isinstance(value, list | tuple):
+        return [_marked(item, field) for item in value]
+    types = set() if field is None else _types_in(field.annotation)
+    is_other = isinstance(value, bool | str) and types & {int, float} and type(value) not in types
+    return _NoNumber(value) if is_other else value
+
+
+def _types_in(annotation: Any) -> set[type]:
+    """The types that a field may have, those of the items of its lists included."""
+    if get_origin(annotation) is Literal:
+        return {type(value) for value in get_args(annotation)}
+    parts = get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        parts = parts[:1]
+    return set().union(*map(_types_in, parts)) if parts else {annotation}
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
