@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import networkx as nx
@@ -124,3 +125,15 @@ def test_the_demo_shows_the_pretrained_model_too(trained, models, call):
     found = read_graphs("X/pretrained.g6")
     assert {len(graph) for graph in found} <= {4, 5, 6}  # the sizes it was trained on
     assert len(found) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_model_is_a_folder(call):
+    """What is no folder is named as such, before anything is said of what is to be written."""
+    Path("g.g6").write_bytes(b"Bw\n")
+    os.mkfifo("pipe")
+    for name, what in {"g.g6": "a file", "pipe": "a named pipe"}.items():
+        for command in ("info", "sample"):
+            code, _, err = call(command, name)
+            assert code == 2
+            assert f"{name}: is {what}, but the folder of a model is expected" in err

@@ -135,7 +135,11 @@ def test_what_may_not_be_read_is_said(unprivileged, call, monkeypatch):
         "tiny.toml": [("train", "graphs.g6", "--out", "x", "--config", "tiny.toml")],
         "graphs.g6": [("evaluate", "graphs.g6", "-r", "graphs.g6")],
         "run": [("info", "run"), ("sample", "run"), more, ("demo", "--out", "run")],
+        "closed": [
+            (*use, "closed/run") for use in (["info"], ["sample"], ["evaluate", "-r", "graphs.g6"])
+        ],
     }
+    Path("closed").mkdir()
     for name, uses in calls.items():
         path = Path(name)  # the folders above may be closed to us
         mode = path.stat().st_mode

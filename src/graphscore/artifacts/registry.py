@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from graphscore.artifacts.checkpoint import DOCUMENT, has_checkpoint
 from graphscore.errors import CheckpointError, did_you_mean
+from graphscore.regular import kind_of
 from graphscore.settings import LONGEST_VALUE, quoted
 
 MODELS = Path(__file__).resolve().parent / "pretrained"
@@ -49,12 +51,13 @@ def find_model(given: str | os.PathLike[str]) -> ModelPlace:
     A path that exists is a path; only otherwise is it taken for a name.
 
     Raises:
-        CheckpointError: it is neither, or a folder without a model hides one of the package.
+        CheckpointError: it is neither, nobody may look, or what exists holds no model and hides one
+            of the package.
     """
     name, path = os.fspath(given), Path(given)
     shown = name if len(name) <= LONGEST_VALUE and name.isprintable() else quoted(name)
     pretrained = name in list_pretrained()
-    if os.path.exists(name):
+    if _exists(name, shown):
         if pretrained and not has_checkpoint(path):
             raise CheckpointError(
                 f"{shown}: no checkpoint here ({DOCUMENT} is missing). A path that exists is taken "
@@ -69,6 +72,24 @@ def find_model(given: str | os.PathLike[str]) -> ModelPlace:
         f"{_known(name[:LONGEST_VALUE])} Or give the folder that `graphscore train --out` or "
         "`GraphGenerator.save` wrote."
     )
+
+
+def _exists(name: str, shown: str) -> bool:
+    """Return whether there is such a folder; a file is none, and says so.
+
+    Raises:
+        CheckpointError: it is no folder, or nobody may look whether it is there.
+    """
+    try:
+        mode = os.stat(name).st_mode
+    except PermissionError as error:
+        raise CheckpointError(f"{shown}: cannot be read ({error.strerror}).") from error
+    except (OSError, ValueError):  # also where no file can have that name
+        return False
+    if not stat.S_ISDIR(mode):
+        what = "a file" if stat.S_ISREG(mode) else kind_of(mode)
+        raise CheckpointError(f"{shown}: is {what}, but the folder of a model is expected.")
+    return True
 
 
 def _known(name: str) -> str:

@@ -106,6 +106,8 @@ def load(
 def _looks_like_a_path(data: str) -> bool:
     try:
         exists = Path(data).exists()
+    except PermissionError:  # reading it says so
+        return True
     except OSError:  # not a possible file name
         return False
     return exists or bool(Path(data).suffix) or "/" in data
