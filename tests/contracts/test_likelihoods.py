@@ -102,13 +102,14 @@ def case(request):
 
 def test_the_analytic_posterior_is_bayes_rule(case):
     noisy = case.noisy
-    found = case.likelihood.mean(case.logits(noisy), case.mask)
+    found = case.likelihood.mean(case.logits(noisy), SIGMA, case.mask)
     expected = case.bayes(noisy) @ torch.tensor(case.values, dtype=torch.float64)
     torch.testing.assert_close(found, expected * case.mask, rtol=1e-10, atol=1e-12)
 
 
 def test_noise_that_hides_everything_leaves_the_prior(case):
-    found = case.likelihood.mean(case.logits(case.noisy, 1e8 * torch.ones(4).double()), case.mask)
+    sigma = 1e8 * torch.ones(4).double()
+    found = case.likelihood.mean(case.logits(case.noisy, sigma), sigma, case.mask)
     expected = case.prior @ torch.tensor(case.values, dtype=torch.float64)
     torch.testing.assert_close(found, expected * case.mask)
 
@@ -116,7 +117,7 @@ def test_noise_that_hides_everything_leaves_the_prior(case):
 @pytest.mark.parametrize("scale", [1.0, 10.0, 1000.0])
 def test_the_mean_is_in_range_masked_and_symmetric(case, scale):
     logits = scale * symmetric_noise(NODE_MASK, generator=generator(), dtype=torch.float64)
-    mean = case.likelihood.mean(logits + 1.0, case.mask)
+    mean = case.likelihood.mean(logits + 1.0, SIGMA, case.mask)
     assert torch.equal(mean, mean.mT)
     assert not mean[~case.mask].any()
     assert min(case.values) <= mean.min() < mean.max() <= max(case.values)
@@ -124,7 +125,7 @@ def test_the_mean_is_in_range_masked_and_symmetric(case, scale):
 
 def test_draws_have_the_mean_asked_for(case):
     """To 5 standard errors of every entry; clean values only, masked, one draw per pair."""
-    mean, draws = case.likelihood.mean(case.logits(case.noisy), case.mask), 4000
+    mean, draws = case.likelihood.mean(case.logits(case.noisy), SIGMA, case.mask), 4000
     source = generator()
     drawn = torch.stack(
         [case.likelihood.draw(mean, SIGMA, case.mask, generator=source) for _ in range(draws)]
@@ -161,7 +162,7 @@ def test_draws_are_reproducible_and_only_from_the_generator(case):
 
 def test_the_loss_is_the_negative_log_likelihood_of_the_clean_value(case):
     noisy, clean = case.noisy, case.clean
-    loss = case.likelihood.loss(case.logits(noisy), clean)
+    loss = case.likelihood.loss(case.logits(noisy), SIGMA, clean)
     index = (clean.unsqueeze(-1) == torch.tensor(case.values)).long().argmax(-1, keepdim=True)
     expected = -case.bayes(noisy).log().gather(-1, index).squeeze(-1)
     torch.testing.assert_close(loss[case.mask], expected[case.mask], rtol=1e-8, atol=1e-10)
@@ -170,7 +171,7 @@ def test_the_loss_is_the_negative_log_likelihood_of_the_clean_value(case):
 def test_decoding_under_tiny_noise_returns_the_clean_values(case):
     sigma = torch.full((4,), 1e-3, dtype=torch.float64)
     noise = symmetric_noise(NODE_MASK, generator=generator(6), dtype=torch.float64)
-    mean = case.likelihood.mean(case.logits(case.clean + 1e-3 * noise, sigma), case.mask)
+    mean = case.likelihood.mean(case.logits(case.clean + 1e-3 * noise, sigma), sigma, case.mask)
     assert torch.equal(case.likelihood.decode(mean, case.mask, 0.5), case.clean)
     assert case.clean.any()
 
@@ -178,12 +179,15 @@ def test_decoding_under_tiny_noise_returns_the_clean_values(case):
 def test_input_features_are_masked_bounded_and_finite(case):
     """Also where sigma is small and values are far off."""
     prior = case.likelihood.prior(NODE_MASK, case.condition, torch.float64)
-    channels, connection = case.likelihood.features(case.noisy, SIGMA, prior, case.mask)
+    channels, connection, _ = case.likelihood.features(case.noisy, SIGMA, prior, case.mask)
     for channel in (*channels, connection):
         assert not channel[~case.mask].any()
         assert channel.abs().max() < 10
     torch.testing.assert_close(
-        connection, case.likelihood.mean(case.logits(case.noisy), case.mask), rtol=1e-6, atol=1e-12
+        connection,
+        case.likelihood.mean(case.logits(case.noisy), SIGMA, case.mask),
+        rtol=1e-6,
+        atol=1e-12,
     )
 
 

@@ -81,10 +81,10 @@ class Gaussian:
         precision = torch.where(precision == 0, 1.0, precision)
         return product / precision, precision
 
-    def mean(self, logits: Tensor, mask: Tensor) -> Tensor:
+    def mean(self, logits: Tensor, sigma: Tensor, mask: Tensor) -> Tensor:
         return self._parameters(logits)[0] * mask
 
-    def loss(self, logits: Tensor, clean: Tensor) -> Tensor:
+    def loss(self, logits: Tensor, sigma: Tensor, clean: Tensor) -> Tensor:
         mean, precision = self._parameters(logits)
         return (precision * (clean - mean) ** 2 - precision.log() + math.log(2 * math.pi)) / 2
 

@@ -224,7 +224,7 @@ class Exact:
         return GraphState(self.change(result + result.mT) * noisy.pair_mask, noisy.node_mask)
 
     def __call__(self, noisy, sigma, condition=None):
-        return score_of_mean(self.likelihood.mean(self.logits(noisy, sigma)), noisy, sigma)
+        return score_of_mean(self.likelihood.mean(self.logits(noisy, sigma), sigma), noisy, sigma)
 
 
 def denoising(kind="cross-entropy"):
@@ -368,7 +368,7 @@ def test_networks_learn_what_edges_say_about_each_other(name, kind):
         optimiser.step()
     items = objective.perturb(three_node_graphs(20), generator=generator(2))
     given = items.noisy, items.sigma
-    exact = likelihood.mean(Exact().logits(*given))
+    exact = likelihood.mean(Exact().logits(*given), given[1])
     independent = Posterior(zero, likelihood)
     errors = [
         (each.denoise(*given) - exact).edges.square().mean()

@@ -177,7 +177,7 @@ class Denoising:
         with torch.autocast(device, torch.bfloat16, enabled=half):
             if self.settings.loss == "cross-entropy":
                 logits = network.logits(items.noisy, items.sigma, items.condition)
-                entries = network.likelihood.loss(logits, items.clean)
+                entries = network.likelihood.loss(logits, items.sigma, items.clean)
             else:
                 entries = _squared_error(network, items)
         return mean_over_entries(entries)

@@ -90,7 +90,7 @@ class Posterior(nn.Module):
         self, noisy: GraphState, sigma: Tensor, condition: Condition = NO_CONDITION
     ) -> GraphState:
         """Return the posterior mean D of every entry, zero where there is none."""
-        return self.likelihood.mean(self.logits(noisy, sigma, condition))
+        return self.likelihood.mean(self.logits(noisy, sigma, condition), sigma)
 
     def forward(
         self, noisy: GraphState, sigma: Tensor, condition: Condition = NO_CONDITION

@@ -23,11 +23,7 @@ from graphscore.graphs.condition import NO_CONDITION, Condition, check_feature_w
 from graphscore.graphs.state import GraphState
 from graphscore.networks.checkpointing import checkpointed
 from graphscore.networks.conditioning import ACTIVATIONS
-from graphscore.networks.denoiser_features import (
-    NODE_FEATURES,
-    PAIR_FEATURES,
-    input_features,
-)
+from graphscore.networks.denoiser_features import input_features, input_widths
 from graphscore.networks.initial import fill_normal
 from graphscore.networks.pair_index import PairIndex
 from graphscore.networks.settings import DenoiserSettings
@@ -211,7 +207,7 @@ class Block(nn.Module):
 
 
 class Denoiser(nn.Module):
-    """Residual logits of every edge of a noisy graph, see `diffusion.Posterior`.
+    """Residual logits of every entry of a noisy graph, see `diffusion.Posterior`.
 
     At the start of training the answer is zero: the analytic posterior of independent edges.
     Equivariant to permutations of the nodes, defined for any number of nodes and any sigma,
@@ -249,19 +245,20 @@ class Denoiser(nn.Module):
         self.likelihood = likelihood
         width, node_width = settings.pair_width, settings.node_width
         films = [w for _ in range(settings.blocks) for w in Block.widths(settings)]
+        answers = [width] if likelihood.nodes is None else [width, node_width]
         self.conditioning = SigmaConditioning(
-            [*films, width], settings.conditioning_width, generator=generator
+            [*films, *answers], settings.conditioning_width, generator=generator
         )
-        walks = settings.walk_steps
-        # One more of each where communities are known.
-        of_pairs = PAIR_FEATURES + walks + settings.communities
+        of_pairs, of_nodes = input_widths(likelihood, settings)
         self.pairs_in = linear(of_pairs, width, generator=generator)
-        given = NODE_FEATURES + max(0, walks - 1) + settings.node_feat_dim + settings.communities
-        self.nodes_in = linear(given, node_width, generator=generator)
+        self.nodes_in = linear(of_nodes, node_width, generator=generator)
         self.blocks = nn.ModuleList(
             Block(settings, generator=generator) for _ in range(settings.blocks)
         )
-        self.out = linear(width, 1, generator=generator, gain=0)
+        self.out = linear(width, likelihood.edges.width, generator=generator, gain=0)
+        self.nodes_out: nn.Linear | None = None
+        if likelihood.nodes is not None:
+            self.nodes_out = linear(node_width, likelihood.nodes.width, generator=generator, gain=0)
 
     @property
     def blocks_to_compile(self) -> list[nn.Module]:
@@ -271,7 +268,7 @@ class Denoiser(nn.Module):
     def forward(
         self, noisy: GraphState, sigma: Tensor, condition: Condition = NO_CONDITION
     ) -> GraphState:
-        """Return the residual logits of every edge.
+        """Return the residual logits of every edge, and of every node where nodes carry something.
 
         Raises:
             GraphDataError: node features are not as wide as the settings say, or communities are
@@ -286,9 +283,15 @@ class Denoiser(nn.Module):
         films = self.conditioning(sigma)
         for number, block in enumerate(self.blocks):
             x, z = self._run(block, x, z, films[3 * number : 3 * number + 3], pairs)
-        gain, shift = films[-1]
-        residual = self.out(normalised(x) * gain + shift)
-        return GraphState(pairs.matrices_of(residual.mT).squeeze(1), noisy.node_mask)
+        films = films[3 * len(self.blocks) :]
+        gain, shift = films[0]
+        matrices = pairs.matrices_of(self.out(normalised(x) * gain + shift).mT)
+        edges = matrices.squeeze(1) if noisy.edges.ndim == 3 else matrices.movedim(1, 3)
+        nodes = None
+        if self.nodes_out is not None:
+            gain, shift = films[1]
+            nodes = self.nodes_out(normalised(z) * gain + shift) * noisy.node_mask.unsqueeze(2)
+        return GraphState(edges, noisy.node_mask, nodes)
 
     def _run(self, part: Callable[..., Any], *arguments: Any) -> Any:
         if self.checkpoint_activations and torch.is_grad_enabled():

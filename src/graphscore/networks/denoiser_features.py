@@ -15,13 +15,22 @@ from graphscore.graphs.state import GraphState
 from graphscore.networks.pair_index import PairIndex
 from graphscore.networks.settings import DenoiserSettings
 
-PAIR_FEATURES = 3
-"""Features of a pair, apart from walks."""
-NODE_FEATURES = 4
-"""Features of a node, apart from walks that return and those of the data."""
+NODE_FEATURES = 3
+"""Features of a node whatever the likelihood: its degree in two forms, and the graph's size."""
 
 NO_NEIGHBOURS = 1e-3
 """Added to every degree, so that walks from nodes without neighbours lead nowhere."""
+
+
+def input_widths(likelihood: GraphLikelihood, settings: DenoiserSettings) -> tuple[int, int]:
+    """Return how many features of pairs and of nodes there are."""
+    walks = settings.walk_steps
+    of_pairs = likelihood.edges.channels + walks
+    of_nodes = likelihood.edges.sums + NODE_FEATURES + max(0, walks - 1) + settings.node_feat_dim
+    if likelihood.nodes is not None:
+        of_nodes += likelihood.nodes.channels
+    # One more of each where communities are known.
+    return of_pairs + settings.communities, of_nodes + settings.communities
 
 
 def input_features(
@@ -35,17 +44,18 @@ def input_features(
     """Return the input features of pairs and of nodes, all of size about 1.
 
     Returns:
-        (B,P,PAIR_FEATURES + walk_steps) and (B,N,NODE_FEATURES + walk_steps - 1 + F), with
-        communities one more in both.
+        (B,P,F) and (B,N,F'), as wide as `input_widths` says.
     """
-    prior = likelihood.edges.prior(noisy.node_mask, condition, noisy.edges.dtype)
-    channels, connection = likelihood.edges.features(noisy.edges, sigma, prior, pairs.mask)
+    prior = likelihood.prior(noisy.node_mask, condition, noisy.edges.dtype)
+    channels, connection, sums = likelihood.edges.features(
+        noisy.edges, sigma, prior.edges, pairs.mask
+    )
     # A long walk ends anywhere with probability 1/n, near its start with many times that.
     walks = [(pairs.sizes * walk).log1p() for walk in _walks(connection, settings.walk_steps)]
     matrices = [*channels, *walks]
     degree = connection.sum(2, keepdim=True)
     of_nodes = [
-        channels[0].sum(2, keepdim=True) / pairs.others.sqrt(),
+        *(values.sum(2, keepdim=True) / pairs.others.sqrt() for values in sums),
         degree / pairs.others,
         degree.log1p() / 2,
         pairs.sizes.log().expand_as(degree) / 4,
@@ -57,6 +67,11 @@ def input_features(
         within = (condition.same_community() & pairs.mask).to(noisy.edges.dtype)
         matrices.append(within)
         of_nodes.append((1 + within.sum(2, keepdim=True)).log() / 4)
+    if likelihood.nodes is not None:
+        assert noisy.nodes is not None
+        assert prior.nodes is not None
+        found = likelihood.nodes.features(noisy.nodes, sigma, prior.nodes, noisy.node_mask)
+        of_nodes += [channel.unsqueeze(2) for channel in found.channels]
     # All of them are symmetric, so that one triangle says it all.
     of_pairs = torch.stack([m[:, pairs.first, pairs.second] for m in matrices], dim=2)
     return of_pairs, torch.cat(of_nodes, dim=2)
