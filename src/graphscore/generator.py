@@ -11,22 +11,21 @@ from typing import Any, Self
 import networkx as nx
 from torch import nn
 
-from graphscore.acceleration import Accelerate, choose_trainer, resolve_accelerate
+from graphscore.acceleration import Accelerate, resolve_accelerate
 from graphscore.artifacts import KEEP, Artifact, RunFolder, describe_graphs, pretrained_folder
 from graphscore.artifacts.run import TrainingRun, open_run
-from graphscore.config import RunSettings
+from graphscore.config import RunSettings, merge
 from graphscore.device import resolve_device
 from graphscore.diffusion import GuidanceSettings
 from graphscore.diffusion.selection import GUIDANCE_WEIGHTS, Selection, select
 from graphscore.errors import GraphscoreError, SettingsError
-from graphscore.graphs import GraphBatch, prepare_graphs
+from graphscore.graphs import NOTHING, GraphBatch, Schema, prepare_graphs
 from graphscore.metrics import EvaluationResult, evaluate
 from graphscore.models import (
     MODELS,
     CommunityDistribution,
     SamplingRun,
     SizeDistribution,
-    TrainedSettings,
     resolve_request,
     resolve_settings,
 )
@@ -100,6 +99,10 @@ class GraphGenerator:
         self,
         graphs: Graphs,
         *,
+        node_type: str | None = None,
+        edge_type: str | None = None,
+        edge_weight: str | None = None,
+        node_features: Sequence[str] = (),
         run: str | os.PathLike[str] | None = None,
         resume: bool = False,
         source: str = "graphs",
@@ -113,6 +116,8 @@ class GraphGenerator:
 
         Args:
             graphs: simple undirected ones: networkx, adjacency matrices, PyG data or a GraphBatch.
+            node_type, edge_type: attributes with one of several values, which are learned too.
+            edge_weight, node_features: attributes that are numbers, which are learned too.
             run: folder for settings, log and checkpoints; without it nothing is written.
             resume: continue the run in that folder. The same graphs and settings are needed, but
                 `training.steps` may be larger.
@@ -124,30 +129,25 @@ class GraphGenerator:
             stop_at: end early at this step, on the schedule of the whole training.
 
         Raises:
-            GraphDataError: a graph cannot be represented.
+            GraphDataError: a graph cannot be represented, or lacks an attribute.
             OutputError, CheckpointError: the run folder is taken, in use, missing or damaged.
             TrainingError: the loss is not finite; the last checkpoint is kept.
         """
-        clean = prepare_graphs(graphs, source=source)
+        asked = {"node_type": node_type, "edge_type": edge_type, "edge_weight": edge_weight}
+        named = {name: value for name, value in asked.items() if value is not None}
+        named |= {"node_features": tuple(node_features)} if node_features else {}
+        given = merge(self._given, {"attributes": named} if named else {})
+        names = getattr(check_settings(given, on_cpu=self._on_cpu), "attributes", NOTHING)
+        clean = prepare_graphs(graphs, source=source, edge_attributes=names.of_edges)
         SizeDistribution.of(map(len, clean))  # refuses what has no room in the matrices made next
-        data = GraphBatch.from_networkx(clean)
-        settings = resolve_settings(self._given, nodes=data.max_nodes, on_cpu=self._on_cpu)
+        data = GraphBatch.from_networkx(clean, schema=Schema.of(clean, names))
+        settings = resolve_settings(given, nodes=data.max_nodes, on_cpu=self._on_cpu)
         described = describe_graphs(data, source)
         with open_run(run, resume, settings, described, keep=keep) as (folder, stored):
             model, data = MODELS[settings.model].model.from_graphs(
                 settings, clean, data, show_progress=self.show_progress
             )
-            trainer = None
-            if isinstance(settings, TrainedSettings) and model.network and model.objective:
-                trainer = choose_trainer(
-                    model.network,
-                    data,
-                    model.objective,
-                    settings.training,
-                    seed=settings.seed,
-                    device=self.device,
-                    accelerate=self.accelerate,
-                )
+            trainer = model.trainer(data, device=self.device, accelerate=self.accelerate)
             untrained = Artifact(model, described, graphs=list(clean))
             self._artifact = TrainingRun(untrained, trainer, folder, self.device).train(
                 stored,

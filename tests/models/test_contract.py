@@ -17,7 +17,7 @@ from graphscore.models import MODELS, stored_settings
 
 from .conftest import TINY
 
-SECTIONS = {"network", "noise", "objective", "training", "sampling", "guide"}
+SECTIONS = {"attributes", "network", "noise", "objective", "training", "sampling", "guide"}
 every_model = pytest.mark.parametrize("name", MODELS)
 
 

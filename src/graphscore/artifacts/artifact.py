@@ -141,6 +141,9 @@ def describe_graphs(data: GraphBatch, source: str) -> TrainingGraphs:
     digest = hashlib.sha256()
     digest.update(data.sizes.to(torch.int64).numpy().tobytes())
     digest.update((data.adj > 0).numpy().tobytes())
+    for entries in (data.edge_entries, data.node_entries):
+        if entries is not None:
+            digest.update(entries.numpy().tobytes())
     # JSON has no place for the bytes of a file name that are no text.
     return TrainingGraphs(source=visible(source), graphs=len(data), sha256=digest.hexdigest())
 

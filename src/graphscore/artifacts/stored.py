@@ -167,9 +167,9 @@ def _blank_weights(document: ModelDocument, folder: Path) -> dict[str, Tensor]:
     """Return weights of the model of a document, without memory."""
     settings = settings_of(document, folder)
     try:
-        return MODELS[settings.model].model.blank_weights(settings)
-    except SettingsError as error:
-        raise CheckpointError(f"{folder}: {error} {REMEDY}") from None
+        return MODELS[settings.model].model.blank_weights(settings, document.learned)
+    except (KeyError, TypeError, ValueError, SettingsError) as error:
+        raise CheckpointError(f"{folder}: {error!s:.300} {REMEDY}") from None
 
 
 def _check_weights(path: Path, places: dict[str, TensorPlace], weights: dict[str, Tensor]) -> None:

@@ -18,10 +18,8 @@ from torch.nn import functional
 from graphscore.diffusion.bernoulli import BernoulliEdges
 from graphscore.diffusion.likelihood import LARGEST_LOGIT, Features
 from graphscore.graphs.condition import Condition
+from graphscore.graphs.schema import MOST_VALUES
 from graphscore.graphs.state import per_graph
-
-MOST_TYPES = 1000
-"""Of nodes, or of edges; a state holds so many numbers for each of them."""
 
 
 def shares_of(counts: Sequence[float]) -> tuple[float, ...]:
@@ -41,7 +39,7 @@ def stored_shares(values: Any) -> tuple[float, ...]:
         ValueError: they are none.
     """
     are_numbers = isinstance(values, list) and all(type(value) is float for value in values)
-    if not are_numbers or not 1 <= len(values) <= MOST_TYPES or min(values) <= 0:
+    if not are_numbers or not 1 <= len(values) <= MOST_VALUES or min(values) <= 0:
         raise ValueError("shares of types are expected, numbers above 0")
     if not math.isclose(sum(values), 1, abs_tol=1e-6):
         raise ValueError("shares of types must add up to 1")

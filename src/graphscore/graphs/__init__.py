@@ -3,18 +3,22 @@
 from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.condition import NO_CONDITION, Condition
 from graphscore.graphs.files import read_graphs, write_graphs
+from graphscore.graphs.schema import NOTHING, AttributeSettings, Schema
 from graphscore.graphs.simple import Repairs
 from graphscore.graphs.state import GraphState, node_mask_of_sizes, pair_mask
 from graphscore.graphs.validation import COMMUNITY, GraphList, prepare_graphs
 
 __all__ = [
     "COMMUNITY",
+    "NOTHING",
     "NO_CONDITION",
+    "AttributeSettings",
     "Condition",
     "GraphBatch",
     "GraphList",
     "GraphState",
     "Repairs",
+    "Schema",
     "node_mask_of_sizes",
     "pair_mask",
     "prepare_graphs",

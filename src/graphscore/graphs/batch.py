@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import torch
@@ -16,6 +16,8 @@ from graphscore.graphs.state import GraphState, pair_mask
 if TYPE_CHECKING:
     import networkx as nx
 
+    from graphscore.graphs.schema import Schema
+
 
 @dataclass(frozen=True)
 class GraphBatch:
@@ -27,6 +29,8 @@ class GraphBatch:
             a node without edges is a node.
         node_feat: (B,N,F) float or None, zero on padding.
         communities: (B,N) int64 or None, number of every node's community.
+        edge_entries: (B,N,N,C) or None, what a model learns of edges if that is more than `adj`.
+        node_entries: (B,N,C) or None, what a model learns of nodes. A `Schema` makes both.
 
     Raises:
         GraphDataError: shapes or types do not fit together.
@@ -43,6 +47,8 @@ class GraphBatch:
     node_mask: Tensor
     node_feat: Tensor | None = None
     communities: Tensor | None = None
+    edge_entries: Tensor | None = None
+    node_entries: Tensor | None = None
 
     def __post_init__(self) -> None:
         if self.adj.ndim != 3 or self.adj.shape[1] != self.adj.shape[2]:
@@ -88,8 +94,12 @@ class GraphBatch:
 
     @property
     def state(self) -> GraphState:
-        """The entries that a model learns: edges, here 0 or 1."""
-        return GraphState(self.adj, self.node_mask)
+        """The entries that a model learns: edges 0 or 1, or what they and nodes carry."""
+        edges, nodes = (
+            None if entries is None else entries.to(self.adj.dtype)
+            for entries in (self.edge_entries, self.node_entries)
+        )
+        return GraphState(self.adj if edges is None else edges, self.node_mask, nodes)
 
     @property
     def condition(self) -> Condition:
@@ -97,17 +107,15 @@ class GraphBatch:
         return Condition(self.node_feat, self.communities)
 
     def _map(self, of_pairs: Any, of_nodes: Any) -> Self:
-        """Apply one function to `adj` and another to everything that has one value per node."""
-        feat, communities = (
-            None if values is None else of_nodes(values)
-            for values in (self.node_feat, self.communities)
-        )
+        """Apply one function to what there is of pairs and another to what there is of nodes."""
+        pairs = ("adj", "edge_entries")
         return replace(
             self,
-            adj=of_pairs(self.adj),
-            node_mask=of_nodes(self.node_mask),
-            node_feat=feat,
-            communities=communities,
+            **{
+                name: (of_pairs if name in pairs else of_nodes)(values)
+                for name, values in vars(self).items()
+                if values is not None
+            },
         )
 
     def __getitem__(self, index: slice | Tensor | Sequence[int]) -> Self:
@@ -146,7 +154,7 @@ class GraphBatch:
             )
         pad = torch.nn.functional.pad
         return self._map(
-            lambda adj: pad(adj, (0, extra, 0, extra)),
+            lambda values: pad(values, (*(0, 0) * (values.ndim - 3), 0, extra, 0, extra)),
             lambda values: pad(values, (*(0, 0) * (values.ndim - 2), 0, extra)),
         )
 
@@ -162,7 +170,10 @@ class GraphBatch:
             rows = perm.view(*perm.shape, *[1] * (values.ndim - 2))
             return values.gather(1, rows.expand_as(values))
 
-        return self._map(lambda adj: of_nodes(of_nodes(adj).mT).mT, of_nodes)
+        def of_pairs(values: Tensor) -> Tensor:
+            return of_nodes(of_nodes(values).transpose(1, 2)).transpose(1, 2)
+
+        return self._map(of_pairs, of_nodes)
 
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
@@ -193,12 +204,11 @@ class GraphBatch:
                 return None
             if len(given) < len(parts):
                 raise GraphDataError(
-                    "some batches have node features or communities and some have none; "
-                    "give them to all or none."
+                    f"some batches have {name} and some have none; give them to all or none."
                 )
             return torch.cat(given)
 
-        return GraphBatch(*map(column, ("adj", "node_mask", "node_feat", "communities")))
+        return GraphBatch(*map(column, (field.name for field in fields(GraphBatch))))
 
     @staticmethod
     def from_networkx(
@@ -206,6 +216,7 @@ class GraphBatch:
         *,
         max_nodes: int | None = None,
         node_feat: str | None = None,
+        schema: Schema | None = None,
         dtype: torch.dtype = torch.float32,
     ) -> GraphBatch:
         """Stack simple undirected networkx graphs, nodes in their own order.
@@ -214,6 +225,7 @@ class GraphBatch:
             graphs: B graphs; pass foreign ones through `prepare_graphs` first.
             max_nodes: width N to pad to; the largest graph if None.
             node_feat: name of the node attribute that holds a vector of length F.
+            schema: what nodes and edges carry that is learned; nodes are 0..n-1 then.
             dtype: floating type of `adj` (B,N,N) and `node_feat` (B,N,F).
 
         Raises:
@@ -227,7 +239,9 @@ class GraphBatch:
         """
         from graphscore.graphs.conversion import batch_of_networkx
 
-        return batch_of_networkx(graphs, max_nodes=max_nodes, node_feat=node_feat, dtype=dtype)
+        return batch_of_networkx(
+            graphs, max_nodes=max_nodes, node_feat=node_feat, schema=schema, dtype=dtype
+        )
 
     def to_networkx(self) -> list[nx.Graph[Any]]:
         """Return the graphs on nodes 0..n-1; rows of `node_feat` become node attribute "x".

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from graphscore.errors import GraphDataError, MissingExtraError
 from graphscore.graphs.batch import GraphBatch
+from graphscore.graphs.schema import Schema
 from graphscore.graphs.simple import Repairs, check_simple
 from graphscore.graphs.state import node_mask_of_sizes
 from graphscore.graphs.validation import (
@@ -28,6 +30,7 @@ def batch_of_networkx(
     max_nodes: int | None,
     node_feat: str | None,
     dtype: torch.dtype,
+    schema: Schema | None = None,
 ) -> GraphBatch:
     """Stack networkx graphs; see `GraphBatch.from_networkx`."""
     if len(graphs) == 0:
@@ -43,7 +46,7 @@ def batch_of_networkx(
         )
     adj = np.zeros((len(graphs), width, width), dtype=np.uint8)
     for b, graph in enumerate(graphs):
-        check_simple(f"graphs, graph {b + 1}", graph, Repairs())
+        check_simple(f"graphs, graph {b + 1}", graph, Repairs(), weighted=schema is not None)
         number = {node: k for k, node in enumerate(graph)}
         ends = np.array([(number[u], number[v]) for u, v in graph.edges()], dtype=np.int64)
         if len(ends):
@@ -51,7 +54,15 @@ def batch_of_networkx(
     feat = None
     if node_feat is not None:
         feat = torch.from_numpy(_stacked_features(graphs, width, node_feat)).to(dtype)
-    return GraphBatch(torch.from_numpy(adj).to(dtype), node_mask_of_sizes(sizes, width), feat)
+    batch = GraphBatch(torch.from_numpy(adj).to(dtype), node_mask_of_sizes(sizes, width), feat)
+    if schema is None:
+        return batch
+    edges, nodes = schema.edge_entries(graphs, width), schema.node_entries(graphs, width)
+    return replace(
+        batch,
+        edge_entries=None if edges is None else torch.from_numpy(edges),
+        node_entries=None if nodes is None else torch.from_numpy(nodes),
+    )
 
 
 def _stacked_features(

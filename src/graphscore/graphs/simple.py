@@ -211,8 +211,13 @@ def self_loops(where: str, number: int, node: object) -> GraphDataError:
     )
 
 
-def check_simple(where: str, graph: nx.Graph[Any], repairs: Repairs) -> int:
+def check_simple(
+    where: str, graph: nx.Graph[Any], repairs: Repairs, *, weighted: bool = False
+) -> int:
     """Refuse what `repairs` does not repair and return the number of self-loops.
+
+    Args:
+        weighted: whether edges may have weights.
 
     Raises:
         GraphDataError: parallel edges, weights other than 1, directed edges or self-loops.
@@ -227,7 +232,7 @@ def check_simple(where: str, graph: nx.Graph[Any], repairs: Repairs) -> int:
             edges.add((tail, head))
     weight: object
     for tail, head, weight in graph.edges(data="weight"):
-        if weight is not None:
+        if weight is not None and not weighted:
             check_weight(where, tail, head, weight)
     if graph.is_directed() and not repairs.undirected:
         one_way = (edge for edge in graph.edges() if not graph.has_edge(edge[1], edge[0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,10 +74,11 @@ def prepare_graphs(
     repairs: Repairs = Repairs(),  # noqa: B008  (frozen, so one shared default is safe)
     max_nodes: int | None = None,
     source: str = "graphs",
+    edge_attributes: Collection[str] = (),
 ) -> GraphList:
     """Return copies of `graphs` as simple undirected networkx graphs on nodes 0..n-1.
 
-    Node order, node attributes and isolated nodes are kept; edge attributes are not.
+    Node order, node attributes and isolated nodes are kept, and of edge attributes those named.
 
     Args:
         graphs: networkx graphs of any class and labels, (N,N) numpy or torch adjacency matrices,
@@ -86,6 +87,7 @@ def prepare_graphs(
         repairs: the defects to repair; any other defect is refused.
         max_nodes: largest number of nodes allowed, counted after repairs.
         source: name of the collection in error messages; its graphs are numbered from 1.
+        edge_attributes: names of those that are kept; with "weight" among them, any weight is.
 
     Raises:
         GraphDataError: no graphs at all, or a graph that is directed, asymmetric, weighted,
@@ -97,12 +99,21 @@ def prepare_graphs(
         EdgeView([(0, 1), (1, 2)])
     """
     return prepare_candidates(
-        _candidates(graphs, source, repairs), repairs=repairs, max_nodes=max_nodes, source=source
+        _candidates(graphs, source, repairs),
+        repairs=repairs,
+        max_nodes=max_nodes,
+        source=source,
+        edge_attributes=edge_attributes,
     )
 
 
 def prepare_candidates(
-    candidates: Iterable[Candidate], *, repairs: Repairs, max_nodes: int | None, source: str
+    candidates: Iterable[Candidate],
+    *,
+    repairs: Repairs,
+    max_nodes: int | None,
+    source: str,
+    edge_attributes: Collection[str] = (),
 ) -> GraphList:
     """Check, repair and renumber graphs that carry their own names for error messages.
 
@@ -112,7 +123,7 @@ def prepare_candidates(
     result = GraphList()
     with _garbage_collection_paused():
         for candidate in candidates:
-            graph, changes = _prepared(candidate, repairs)
+            graph, changes = _prepared(candidate, repairs, edge_attributes)
             check_size(candidate.where, graph.number_of_nodes(), max_nodes)
             for change in changes:
                 result.repaired[change] = result.repaired.get(change, 0) + 1
@@ -292,15 +303,17 @@ def _pyg_candidate(where: str, data: Any, repairs: Repairs) -> Candidate:
     return Candidate(where, graph, True, edges.changes)
 
 
-def _prepared(candidate: Candidate, repairs: Repairs) -> tuple[nx.Graph[Any], list[str]]:
+def _prepared(
+    candidate: Candidate, repairs: Repairs, edge_attributes: Collection[str]
+) -> tuple[nx.Graph[Any], list[str]]:
     where, source = candidate.where, candidate.graph
     changes = list(candidate.changes)
     if source.number_of_nodes() == 0:
         raise no_nodes(where)
     graph = source
     if not candidate.clean:
-        loops = check_simple(where, source, repairs)
-        graph = _renumbered(source)
+        loops = check_simple(where, source, repairs, weighted="weight" in edge_attributes)
+        graph = _renumbered(source, edge_attributes)
         if source.is_directed():
             changes.append(DIRECTED)
         if loops:
@@ -308,7 +321,7 @@ def _prepared(candidate: Candidate, repairs: Repairs) -> tuple[nx.Graph[Any], li
     if repairs.largest_component and not nx.is_connected(graph):
         largest = max(nx.connected_components(graph), key=len)
         graph.remove_nodes_from([node for node in graph if node not in largest])
-        graph = _renumbered(graph)
+        graph = _renumbered(graph, edge_attributes)
         changes.append("reduced to largest component")
     for node, attributes in graph.nodes(data=True):
         if FEATURE in attributes:
@@ -371,10 +384,17 @@ def _refuse_infinite(where: str, name: str, values: NDArray[np.float64]) -> None
         )
 
 
-def _renumbered(source: nx.Graph[Any]) -> nx.Graph[Any]:
-    """Copy onto nodes 0..n-1 in node order, without self-loops, directions or edge attributes."""
+def _renumbered(source: nx.Graph[Any], edge_attributes: Collection[str]) -> nx.Graph[Any]:
+    """Copy onto nodes 0..n-1 in node order, without self-loops, directions or other attributes."""
     number = {node: k for k, node in enumerate(source)}
     graph: nx.Graph[Any] = nx.Graph()
     graph.add_nodes_from((number[node], data) for node, data in source.nodes(data=True))
-    graph.add_edges_from((number[u], number[v]) for u, v in source.edges() if u != v)
+    if not edge_attributes:
+        graph.add_edges_from((number[u], number[v]) for u, v in source.edges() if u != v)
+        return graph
+    graph.add_edges_from(
+        (number[u], number[v], {name: data[name] for name in edge_attributes if name in data})
+        for u, v, data in source.edges(data=True)
+        if u != v
+    )
     return graph

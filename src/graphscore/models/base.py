@@ -5,20 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import networkx as nx
 import torch
 from torch import Tensor, nn
 
-from graphscore.acceleration import Accelerate
+from graphscore.acceleration import Accelerate, choose_trainer
 from graphscore.config import RunSettings
 from graphscore.errors import SettingsError
 from graphscore.graphs import GraphBatch
 from graphscore.models.communities import CommunityDistribution
 from graphscore.models.request import SampleRequest
 from graphscore.models.sizes import SizeDistribution
-from graphscore.training import Objective, TrainingSettings
+from graphscore.training import Objective, Trainer, TrainingSettings
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,9 @@ def check_names(learned: Mapping[str, Any], expected: set[str]) -> None:
     """
     if learned.keys() != expected:
         raise ValueError(f"learned {sorted(learned)} in place of {sorted(expected)}")
+
+
+NOTHING_LEARNED: Mapping[str, Any] = MappingProxyType({})
 
 
 class TrainedSettings(RunSettings):
@@ -127,11 +131,13 @@ class Model(ABC):
         """
 
     @classmethod
-    def blank_weights(cls, settings: Any) -> dict[str, Tensor]:
+    def blank_weights(
+        cls, settings: Any, learned: Mapping[str, Any] = NOTHING_LEARNED
+    ) -> dict[str, Tensor]:
         """Return weights without memory, which have the names and shapes of those of a model.
 
         Raises:
-            SettingsError: it would be too large.
+            SettingsError, ValueError: it would be too large, or what was learned is something else.
         """
         return {}
 
@@ -146,6 +152,23 @@ class Model(ABC):
         Raises:
             SamplingError: the state became infinite or NaN.
         """
+
+    def trainer(
+        self, data: GraphBatch, *, device: torch.device, accelerate: Accelerate
+    ) -> Trainer | None:
+        """Return what trains it on the fastest path; None if there is nothing to train."""
+        settings, network, objective = self.settings, self.network, self.objective
+        if not isinstance(settings, TrainedSettings) or network is None or objective is None:
+            return None
+        return choose_trainer(
+            network,
+            data,
+            objective,
+            settings.training,
+            seed=settings.seed,
+            device=device,
+            accelerate=accelerate,
+        )
 
     def weights(self) -> dict[str, Tensor]:
         """Return the weights by name; none for models without a network."""

@@ -46,6 +46,9 @@ MODELS: dict[str, ModelEntry] = {
 }
 """All models by name."""
 
+ADDED = ("attributes",)
+"""Sections of settings that older models do not have; without them nothing is different."""
+
 DEFAULT_MODEL = "denoiser"
 """What a user gets without naming a model, in Python and on the command line."""
 
@@ -109,7 +112,7 @@ def stored_settings(values: Mapping[str, Any]) -> RunSettings:
         SettingsError: they are not, or the model is unknown.
     """
     settings = find_entry(values.get("model", "")).model.Settings
-    missing = [name for name in settings.model_fields if name not in values]
+    missing = [name for name in settings.model_fields if name not in values and name not in ADDED]
     if missing:
         raise SettingsError(f"stored settings without {', '.join(missing)}.")
     return settings(**values)

@@ -10,7 +10,7 @@ from torch import nn
 from graphscore.diffusion import GuidanceSettings, GuidedPosterior
 from graphscore.errors import SettingsError
 from graphscore.models.base import Model
-from graphscore.models.diffusion.model import DenoiserModel
+from graphscore.models.diffusion.denoiser import DenoiserModel
 from graphscore.models.diffusion.settings import GuideSettings
 
 

@@ -2,50 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy
-from itertools import repeat
 from typing import Any, Self
 
 import networkx as nx
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from graphscore.acceleration import choose_sampler
-from graphscore.diffusion import (
-    BernoulliEdges,
-    Denoising,
-    EdgeDensity,
-    GraphLikelihood,
-    GuidedPosterior,
-    Posterior,
-    ScoreMatching,
-    SigmaLevels,
-    SigmaRange,
-)
+from graphscore.diffusion import GraphLikelihood, GuidedPosterior, SigmaLevels, SigmaRange
 from graphscore.diffusion.samplers import SAMPLERS, LangevinSettings, SamplerSettings
 from graphscore.diffusion.sigmas import PAPER_SIGMAS
 from graphscore.errors import SettingsError
-from graphscore.graphs import COMMUNITY, GraphBatch, GraphState, node_mask_of_sizes
-from graphscore.models.base import Model, SamplingRun, check_names
-from graphscore.models.communities import (
-    CommunityDistribution,
-    community_numbers,
-    with_communities,
-)
-from graphscore.models.diffusion.defaults import denoiser_defaults
-from graphscore.models.diffusion.settings import DenoiserModelSettings, EDPGNNModelSettings
+from graphscore.graphs import COMMUNITY, GraphState, Schema, node_mask_of_sizes
+from graphscore.models.base import Model, SamplingRun
+from graphscore.models.communities import community_numbers
+from graphscore.models.diffusion.attributes import graphs_of_state
 from graphscore.models.request import SampleRequest
-from graphscore.models.resources import build_network, fits_memory
-from graphscore.models.sizes import SizeDistribution, chunks_of_similar_size
-from graphscore.networks import EDPGNN, Denoiser, DenoiserSettings, EDPGNNSettings
+from graphscore.models.resources import fits_memory
+from graphscore.models.sizes import chunks_of_similar_size
+from graphscore.networks import DenoiserSettings, EDPGNNSettings
 from graphscore.progress import progress
-from graphscore.seeding import torch_generator
 
 PAIRS_PER_CHUNK = {"cpu": 100_000, "cuda": 4_000_000, "mps": 1_000_000}
 """Pairs of nodes sampled at a time: enough to keep the device busy, and fitting its memory."""
-LEVELS = 8
-"""Levels of an EDP-GNN's gains and biases where it is trained on a range of noise levels."""
 
 
 class DiffusionModel(Model):
@@ -54,6 +34,7 @@ class DiffusionModel(Model):
     settings: Any
     network: nn.Module
     likelihood: GraphLikelihood
+    schema = Schema()
 
     def _noise(self) -> SigmaLevels | SigmaRange:
         """Return the noise levels that the sampler goes through."""
@@ -99,9 +80,8 @@ class DiffusionModel(Model):
                 result = path.sample(
                     prior, noise, sampling, generator=run.random(index), on_step=on_step
                 )
-                adj = self.likelihood.decode(result.state, sampling.threshold).edges
-                made = GraphBatch(adj, mask).to("cpu").to_networkx()
-                graphs |= dict(zip(chunk.tolist(), made))
+                clean = self.likelihood.decode(result.state, sampling.threshold)
+                graphs |= dict(zip(chunk.tolist(), graphs_of_state(clean, self.schema)))
         for index, partition in enumerate(request.communities or ()):
             numbers = dict(enumerate(community_numbers(partition)))
             nx.set_node_attributes(graphs[index], numbers, COMMUNITY)
@@ -161,210 +141,12 @@ class DiffusionModel(Model):
         )
 
 
-class EDPGNNModel(DiffusionModel):
-    """The paper's model: a score network, trained by score matching at fixed noise levels.
+def check_features(shape: DenoiserSettings | EDPGNNSettings) -> None:
+    """Refuse settings of a network that takes node features as they are given.
 
-    Args:
-        settings: complete settings of the run.
-        sizes: of the training graphs.
-        blank: with a network without memory, whose weights are to be loaded.
+    Raises:
+        SettingsError: they are that.
     """
-
-    Settings = EDPGNNModelSettings
-
-    def __init__(
-        self, settings: EDPGNNModelSettings, sizes: SizeDistribution, *, blank: bool = False
-    ) -> None:
-        self.settings = settings
-        self.sizes = sizes
-
-        def make() -> EDPGNN:
-            generator = torch_generator(settings.seed, "initial weights")
-            return EDPGNN(settings.network, settings.noise.sigmas, generator=generator)
-
-        self.network = build_network(make, blank=blank)
-        self.objective = ScoreMatching(settings.noise.sigmas)
-        # Scores need no prior of edges; only decoding is used.
-        self.likelihood = GraphLikelihood(BernoulliEdges(EdgeDensity(level=0.0)))
-
-    @classmethod
-    def from_graphs(
-        cls,
-        settings: EDPGNNModelSettings,
-        graphs: Sequence[nx.Graph[Any]],
-        data: GraphBatch,
-        *,
-        show_progress: bool = False,
-    ) -> tuple[Self, GraphBatch]:
-        """Build the model for training graphs, with initial weights."""
-        _check_features(settings.network)
-        return cls(settings, SizeDistribution.of(data.sizes.tolist())), data
-
-    @classmethod
-    def from_learned(
-        cls, settings: EDPGNNModelSettings, learned: dict[str, Any], sizes: SizeDistribution
-    ) -> Self:
-        """Build a stored model, with weights still to be loaded."""
-        _check_features(settings.network)
-        check_names(learned, set())
-        return cls(settings, sizes, blank=True)
-
-    @classmethod
-    def blank_weights(cls, settings: EDPGNNModelSettings) -> dict[str, Tensor]:
-        """Return names and shapes of the weights."""
-        return cls(settings, SizeDistribution({1: 1}), blank=True).weights()
-
-    def learned(self) -> dict[str, Any]:
-        """Return nothing: all that was learned is in the weights."""
-        return {}
-
-
-class DenoiserModel(DiffusionModel):
-    """A network that answers with the posterior of edges, trained over a range of noise levels.
-
-    Args:
-        settings: complete settings of the run.
-        sizes: of the training graphs.
-        likelihood: of edges, with the training graphs' density as its prior.
-        communities: of the training graphs, if the network is conditioned on them.
-        guide_likelihood: of the guide model, if there is one.
-        blank: with networks without memory, whose weights are to be loaded.
-    """
-
-    Settings = DenoiserModelSettings
-    network: Posterior
-
-    def __init__(
-        self,
-        settings: DenoiserModelSettings,
-        sizes: SizeDistribution,
-        likelihood: BernoulliEdges,
-        communities: CommunityDistribution | None = None,
-        guide_likelihood: BernoulliEdges | None = None,
-        *,
-        blank: bool = False,
-    ) -> None:
-        self.settings = settings
-        self.sizes = sizes
-        self.communities = communities
-        self.likelihood = GraphLikelihood(likelihood)
-        self.objective = Denoising(settings.noise, settings.objective)
-
-        def make() -> Posterior:
-            generator = torch_generator(settings.seed, "initial weights")
-            network = make_posterior(
-                settings.network, self.likelihood, settings.noise, generator=generator
-            )
-            if settings.guide is None:
-                return network
-            assert guide_likelihood is not None
-            guide = make_posterior(
-                settings.guide.network,
-                GraphLikelihood(guide_likelihood),
-                settings.guide.noise or settings.noise,
-                generator=generator,
-            )
-            return GuidedPosterior(network, guide, settings.guide)
-
-        self.network = build_network(make, blank=blank)
-
-    @classmethod
-    def defaults(cls, nodes: int, *, on_cpu: bool) -> dict[str, Any]:
-        """Return network, training and sampler for graphs of up to `nodes` nodes."""
-        return denoiser_defaults(nodes, on_cpu=on_cpu)
-
-    @classmethod
-    def from_graphs(
-        cls,
-        settings: DenoiserModelSettings,
-        graphs: Sequence[nx.Graph[Any]],
-        data: GraphBatch,
-        *,
-        show_progress: bool = False,
-    ) -> tuple[Self, GraphBatch]:
-        """Build the model for training graphs, with initial weights."""
-        _check_features(settings.network)
-        if settings.guide is not None:
-            raise SettingsError(
-                "a guided model is put together from two trained ones and not trained itself. "
-                "Leave out the guide, train both, and use guided_by or `graphscore guide`."
-            )
-        communities = None
-        if settings.communities:
-            data, communities = with_communities(data, graphs, show_progress=show_progress)
-        sizes = SizeDistribution.of(data.sizes.tolist())
-        return cls(settings, sizes, BernoulliEdges.of(data), communities), data
-
-    @classmethod
-    def from_learned(
-        cls, settings: DenoiserModelSettings, learned: dict[str, Any], sizes: SizeDistribution
-    ) -> Self:
-        """Build a stored model, with weights still to be loaded."""
-        _check_features(settings.network)
-        expected, communities, guide = {"likelihood"}, None, None
-        if settings.communities:
-            expected.add("communities")
-            communities = CommunityDistribution.from_dict(learned["communities"])
-            communities.check_sizes(sizes.counts)
-        if settings.guide is not None:
-            _check_features(settings.guide.network)
-            expected.add("guide_likelihood")
-            guide = _stored_edges(learned["guide_likelihood"], settings)
-        likelihood = _stored_edges(learned["likelihood"], settings)
-        check_names(learned, expected)
-        return cls(settings, sizes, likelihood, communities, guide, blank=True)
-
-    @classmethod
-    def blank_weights(cls, settings: DenoiserModelSettings) -> dict[str, Tensor]:
-        """Return names and shapes of the weights, those of a guide model included."""
-        edges, sizes = BernoulliEdges(EdgeDensity(level=0.0)), SizeDistribution({1: 1})
-        blank = cls(settings, sizes, edges, guide_likelihood=edges, blank=True)
-        return blank.weights()
-
-    def _edges(self, request: SampleRequest) -> float:
-        """Return how many edges the prior expects in all."""
-        edges, sizes = self.likelihood.edges, request.sizes.tolist()
-        assert isinstance(edges, BernoulliEdges)
-        return sum(map(edges.expected_edges, sizes, request.communities or repeat(())))
-
-    def learned(self) -> dict[str, Any]:
-        """Return the likelihoods, and the sizes of communities, as plain values."""
-        learned = {"likelihood": self.likelihood.edges.to_dict()}
-        if isinstance(self.network, GuidedPosterior):
-            learned["guide_likelihood"] = self.network.guide.likelihood.edges.to_dict()
-        if self.communities is not None:
-            learned["communities"] = self.communities.to_dict()
-        return learned
-
-
-def make_posterior(
-    shape: DenoiserSettings | EDPGNNSettings,
-    likelihood: GraphLikelihood,
-    sigma_range: SigmaRange,
-    *,
-    generator: torch.Generator,
-) -> Posterior:
-    """Return a network that answers with the posterior, with initial weights."""
-    if isinstance(shape, DenoiserSettings):
-        network = Denoiser(shape, likelihood, generator=generator)
-        return Posterior(network, likelihood, analytic_skip=shape.analytic_skip)
-    # In equal steps of log sigma, in which the gains are interpolated; from gains of one, because
-    # logits are of the same size at every level.
-    low, high = sigma_range.sigma_min, sigma_range.sigma_max
-    sigmas = tuple(high * (low / high) ** (level / (LEVELS - 1)) for level in range(LEVELS))
-    inner = EDPGNN(shape.replaced(initial_gains="one"), sigmas, generator=generator)
-    return Posterior(inner, likelihood)
-
-
-def _stored_edges(values: dict[str, Any], settings: DenoiserModelSettings) -> BernoulliEdges:
-    """Return a stored likelihood of a model, which knows communities if the model does."""
-    edges = BernoulliEdges.from_dict(values)
-    if (edges.within is not None) != settings.communities:
-        raise ValueError("a density within communities belongs to models conditioned on them")
-    return edges
-
-
-def _check_features(shape: DenoiserSettings | EDPGNNSettings) -> None:
     if shape.node_feat_dim:
         raise SettingsError(
             f"GraphGenerator models structure only, but network.node_feat_dim is "

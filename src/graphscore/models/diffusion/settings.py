@@ -15,6 +15,7 @@ from graphscore.diffusion.samplers import (
     SamplingSettings,
 )
 from graphscore.diffusion.sigmas import PAPER_SIGMAS
+from graphscore.graphs import AttributeSettings
 from graphscore.models.base import TrainedSettings
 from graphscore.networks import DenoiserSettings, EDPGNNSettings, NetworkSettings
 from graphscore.settings import MOST_LANGEVIN_STEPS
@@ -36,6 +37,7 @@ class DenoiserModelSettings(TrainedSettings):
     noise: SigmaRange = SigmaRange()
     """Noise levels, drawn uniformly in log sigma in training."""
     objective: DenoisingSettings = DenoisingSettings()
+    attributes: AttributeSettings = AttributeSettings()
     sampling: SamplingSettings = HeunSettings()
     guide: GuideSettings | None = None
     """A model has one if it was put together from two, see `GraphGenerator.guided_by`."""
