@@ -137,7 +137,11 @@ GIN = ["train", "graphs.g6", "--out", "gin", "--model", "gin", "--steps", "1"]
             [*SAMPLE, "--picture", "x.jpg"], ["x.jpg", ".png, .pdf, .svg"], id="picture suffix"
         ),
         pytest.param(["sample", "nowhere"], ["nowhere", "no checkpoint", "train"], id="no run"),
-        pytest.param(["info", "graphs.g6"], ["graphs.g6", "no checkpoint"], id="a file as run"),
+        pytest.param(
+            ["info", "graphs.g6"],
+            ["graphs.g6", "the folder of a model is expected"],
+            id="a file as run",
+        ),
         pytest.param(
             ["train", "ego-smal", "--out", "new"],
             ["'ego-smal'", "Did you mean 'ego-small'", "lobster"],
