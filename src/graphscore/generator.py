@@ -134,7 +134,7 @@ class GraphGenerator:
             TrainingError: the loss is not finite; the last checkpoint is kept.
         """
         asked = {"node_type": node_type, "edge_type": edge_type, "edge_weight": edge_weight}
-        named = {name: value for name, value in asked.items() if value is not None}
+        named: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
         named |= {"node_features": tuple(node_features)} if node_features else {}
         given = merge(self._given, {"attributes": named} if named else {})
         names = getattr(check_settings(given, on_cpu=self._on_cpu), "attributes", NOTHING)
@@ -327,7 +327,7 @@ class GraphGenerator:
         """Choose and keep the value of an option of `sample` by average MMD to graphs."""
         artifact = self._trained()
         check_number(number)
-        reference = prepare_graphs(validation, source="validation graphs")
+        reference = prepare_graphs(validation, source="validation graphs", edge_attributes=None)
 
         def distance(value: Any) -> float:
             return evaluate(self.sample(number, seed=seed, **{option: value}), reference).average
@@ -346,7 +346,7 @@ class GraphGenerator:
             reference: graphs held out from training.
             number: graphs to sample; as many as there are reference graphs if not given.
         """
-        held_out = prepare_graphs(reference, source="reference graphs")
+        held_out = prepare_graphs(reference, source="reference graphs", edge_attributes=None)
         samples = self.sample(len(held_out) if number is None else number, seed=seed)
         return evaluate(samples, held_out, training=self._trained().graphs)
 

@@ -12,7 +12,11 @@ from graphscore.cli.option_types import Flag, WholeNumber
 from graphscore.streams import say
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import networkx as nx
+
+    from graphscore.graphs import AttributeSettings
 
 FORMATS = "graph6, sparse6, npz, graphml, gml, edgelist, tu"
 """Names of file formats for help; a test compares them with `graphscore.graphs.formats`, which
@@ -51,6 +55,8 @@ class ReadingOptions:
     """Folder of the source files of datasets that need a download (or set GRAPHSCORE_DATA)."""
 
 
+MOST_TYPES = 20
+"""Values of an attribute that looks like a type."""
 READING = ReadingOptions()
 """Nothing but the defaults."""
 MAX_NODES = 200
@@ -58,13 +64,19 @@ MAX_NODES = 200
 
 
 def load(
-    data: str, options: ReadingOptions, *, split: str, max_nodes: int | None = None
+    data: str,
+    options: ReadingOptions,
+    *,
+    split: str,
+    max_nodes: int | None = None,
+    edge_attributes: Collection[str] = (),
 ) -> list[nx.Graph[Any]]:
     """Read graphs from a dataset (`NAME` or `NAME:SPLIT`) or a path.
 
     Args:
         split: split of a dataset that is given without one.
         max_nodes: of a graph, where the options do not say it.
+        edge_attributes: names of those that are kept.
     """
     from graphscore.datasets import list_datasets, load_dataset
     from graphscore.errors import DatasetError, did_you_mean
@@ -97,10 +109,24 @@ def load(
             max_total_edges=options.max_total_edges,
             max_bytes=options.max_bytes,
             max_seconds=options.max_read_seconds,
+            edge_attributes=edge_attributes,
         )
     for repair, count in clean.repaired.items():
         say(f"{data}: {repair} in {count} of {len(clean)} graphs")
     return clean
+
+
+def say_ignored(graphs: list[nx.Graph[Any]], carried: AttributeSettings) -> None:
+    """Name the node attributes that are not learned."""
+    values: dict[str, set[str]] = {}
+    for graph in graphs:
+        for _, attributes in graph.nodes(data=True):
+            for name, value in attributes.items():
+                if name not in carried.of_nodes:
+                    values.setdefault(str(name), set()).add(str(value))
+    for name, found in values.items():
+        remedy = f"; to learn it, --node-type {name}" if len(found) <= MOST_TYPES else ""
+        say(f"ignored: node attribute {name!r} ({len(found)} values{remedy})")
 
 
 def _looks_like_a_path(data: str) -> bool:

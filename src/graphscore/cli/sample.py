@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -14,9 +14,13 @@ from graphscore.cli.option_types import Flag, Number, WholeNumber
 from graphscore.cli.sampler_options import SamplerOptions
 from graphscore.cli.standard_streams import apart_from
 from graphscore.cli.tables import print_json, print_text
+from graphscore.streams import say
 
 if TYPE_CHECKING:
+    import networkx as nx
+
     from graphscore.artifacts import ModelPlace
+    from graphscore.generator import GraphGenerator
 
 _UNCHANGED = SamplerOptions()
 
@@ -48,8 +52,9 @@ def sample(
         How many graphs.
     out
         File or folder to write; the suffix says the format (.g6, .s6, .graphml, .gml, .npz, ...).
-        If not given, RUN/samples.g6, or for a pretrained model NAME-samples.g6 in this folder. An
-        older file is replaced; a pipe or device is written to.
+        If not given, RUN/samples.g6, or for a pretrained model NAME-samples.g6 in this folder;
+        .graphml where nodes or edges carry something. An older file is replaced; a pipe or device
+        is written to.
     nodes
         Number of nodes of every graph; drawn from the training graphs' sizes if not given.
     communities
@@ -76,9 +81,9 @@ def sample(
     _check_numbers(number, nodes, communities)
     partition = None if communities is None else parsed_communities(communities)
     place = find_model(run)
-    target = out or _default_target(place)
-    _check_targets(target, number, format, picture)
     generator = GraphGenerator.load(place.folder, device=device, accelerate=accelerate)
+    target = out or _default_target(place, ".graphml" if _carries(generator) else ".g6")
+    _check_targets(target, number, format, picture)
     changes = sampler.changes(generator.sampler_settings())
     sampling = generator.sampler_settings(changes)
     chosen = generator.settings.seed if seed is None else seed
@@ -92,7 +97,7 @@ def sample(
         guidance=guidance,
     )
     seconds = time.perf_counter() - started
-    write_graphs(target, graphs, format=format)
+    write_graphs(target, _as_kept(graphs, target, format), format=format)
     if picture is not None:
         draw_comparison({"samples": graphs[:16]}, picture)
     guide = getattr(generator.settings, "guide", None)
@@ -115,14 +120,39 @@ def sample(
     return 0
 
 
-def _default_target(place: ModelPlace) -> Path:
+def _as_kept(graphs: list[nx.Graph[Any]], target: Path, format: str | None) -> list[nx.Graph[Any]]:
+    """Leave out, and say so, what the format of a target cannot hold."""
+    from graphscore.graphs import COMMUNITY
+    from graphscore.graphs.files import keeps_attributes
+    from graphscore.graphs.schema import structure_of
+
+    carry = any(data for graph in graphs for _, _, data in graph.edges(data=True)) or any(
+        data.keys() - {COMMUNITY} for graph in graphs for _, data in graph.nodes(data=True)
+    )
+    if not carry or keeps_attributes(target, format):
+        return graphs
+    say(
+        f"{target}: its format has no attributes of nodes and edges, so they are not written. To "
+        "keep them, write GraphML: -o FOLDER --format graphml."
+    )
+    return [structure_of(graph) for graph in graphs]
+
+
+def _carries(generator: GraphGenerator) -> bool:
+    """Return whether a model's graphs have attributes."""
+    from graphscore.graphs import NOTHING
+
+    return bool(getattr(generator.settings, "attributes", NOTHING) != NOTHING)
+
+
+def _default_target(place: ModelPlace, suffix: str) -> Path:
     """Return where samples of a model go that nobody named a file for."""
     from graphscore.atomic import check_ordinary
 
     if place.pretrained:
-        target = Path(f"{place.pretrained}-samples.g6")
+        target = Path(f"{place.pretrained}-samples{suffix}")
     else:
-        target = place.folder / "samples.g6"
+        target = place.folder / f"samples{suffix}"
     check_ordinary(target)
     return target
 

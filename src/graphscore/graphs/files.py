@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -45,6 +45,7 @@ def read_graphs(
     max_total_edges: int = MAX_TOTAL_EDGES,
     max_bytes: int = MAX_BYTES,
     max_seconds: float = MAX_SECONDS,
+    edge_attributes: Collection[str] = (),
 ) -> GraphList:
     """Read all graphs of a file or folder as simple graphs on nodes 0..n-1.
 
@@ -85,7 +86,7 @@ def read_graphs(
     limits = Limits(asked, max_total_nodes, max_total_edges, max_bytes, max_seconds)
     if repairs.largest_component:  # a larger graph may be reduced
         limits = replace(limits, max_nodes=max(asked, MAX_NODES))
-    reading = Reading(limits, repairs)
+    reading = Reading(limits, repairs, edge_attributes)
     try:
         if not path.exists():
             raise GraphDataError(f"{path}: no such file or folder. Check the path.")
@@ -95,6 +96,7 @@ def read_graphs(
             repairs=repairs,
             max_nodes=asked,
             source=path.name,
+            edge_attributes=edge_attributes,
         )
     except OSError as error:
         where = error.filename or path
@@ -115,7 +117,7 @@ def write_graphs(
 
     An existing file is replaced; a folder is written only where none, or an empty one, exists.
     .npz and TU keep the node attribute "x" (TU also integer "label"s), GraphML and GML keep number
-    and text attributes, the other formats keep the structure only.
+    and text attributes of nodes and edges, the other formats keep the structure only.
 
     Args:
         path: the suffix gives the format. For GraphML, GML and edge lists it is one file for one
@@ -133,9 +135,9 @@ def write_graphs(
             "write_graphs(path, graphs)."
         )
     path = Path(path)
-    clean = prepare_graphs(graphs)
-    check_target(path, len(clean), format=format)
     target = _Named.of(path, format)
+    clean = prepare_graphs(graphs, edge_attributes=None if target.keeps_attributes else ())
+    check_target(path, len(clean), format=format)
     if isinstance(target.form, WholeFolder):
         atomic.write_folder(path, target.form.encode(path.resolve().name, clean))
     elif isinstance(target.form, ManyPerFile):
@@ -150,6 +152,15 @@ def write_graphs(
             for k, graph in enumerate(clean, start=1)
         }
         atomic.write_folder(path, files)
+
+
+def keeps_attributes(path: str | os.PathLike[str], format: str | None = None) -> bool:
+    """Return whether numbers and texts of nodes and edges survive in files of this name.
+
+    >>> keeps_attributes("graphs.g6"), keeps_attributes("graphs.gml")
+    (False, True)
+    """
+    return _Named.of(Path(path), format).keeps_attributes
 
 
 def check_target(path: str | os.PathLike[str], number: int, *, format: str | None = None) -> None:
@@ -229,6 +240,11 @@ class _Named:
         # A suffix of another format is part of the name.
         length = len(suffix + ".gz" * gzipped) if _BY_SUFFIX.get(suffix) == name else 0
         return cls(FORMATS[name], path.name[len(path.name) - length :], gzipped)
+
+    @property
+    def keeps_attributes(self) -> bool:
+        """Whether the format has attributes of nodes and edges."""
+        return isinstance(self.form, OnePerFile) and self.form.keeps_attributes
 
     def is_folder(self, path: Path, number: int) -> bool:
         """Whether `number` graphs are written to `path` as a folder."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Real
 from typing import TypeVar
@@ -82,11 +82,20 @@ class Reading:
     """One call of `read_graphs`: how it repairs, and what it has taken of its limits.
 
     Decoders tell it the size of every graph before the first one is built.
+
+    Args:
+        edge_attributes: names of those that are kept, where a format has them.
     """
 
-    def __init__(self, limits: Limits | None = None, repairs: Repairs | None = None) -> None:
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        repairs: Repairs | None = None,
+        edge_attributes: Collection[str] = (),
+    ) -> None:
         self.limits = limits = limits or Limits()
         self.repairs = repairs or Repairs()
+        self.edge_attributes = edge_attributes
         self.bytes_left = limits.max_bytes
         self.nodes_left = limits.max_total_nodes
         self.edges_left = limits.max_total_edges

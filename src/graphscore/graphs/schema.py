@@ -91,6 +91,11 @@ class Scale(Settings):
         same = not deviation > 1e-9 * max(1.0, abs(mean))
         return cls(name=name, mean=mean, deviation=1.0 if same else deviation, log=log, whole=whole)
 
+    def in_words(self) -> str:
+        """Return name, mean and deviation for people to read."""
+        of = "log " if self.log else ""
+        return f"{of}{self.name} {self.mean:.3g} ± {self.deviation:.3g}"
+
     def standard(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return numbers in standard units."""
         return ((np.log(numbers) if self.log else numbers) - self.mean) / self.deviation
@@ -174,6 +179,20 @@ class Schema(Settings):
     def of_nodes(self) -> int:
         """Numbers that a node is in a state; 0 if nodes carry nothing."""
         return self.node_types + len(self.node_features)
+
+    def in_words(self) -> list[list[str]]:
+        """Return what is carried, and its values, for people to read."""
+        types = (("node types", self.node_type), ("edge types", self.edge_type))
+        rows = [
+            [title, f"{each.name}: {', '.join(map(str, each.values))}"]
+            for title, each in types
+            if each is not None
+        ]
+        weights = () if self.edge_weight is None else (self.edge_weight,)
+        for title, scales in (("edge weight", weights), ("node features", self.node_features)):
+            if scales:
+                rows.append([title, ", ".join(map(Scale.in_words, scales))])
+        return rows
 
     def edge_entries(self, graphs: Sequence[nx.Graph[Any]], width: int) -> NDArray[Any] | None:
         """Return (B,N,N,C) numbers of the edges of graphs on nodes 0..n-1, or None."""
@@ -361,3 +380,15 @@ class _Attributes:
 
 def _plain(value: Value) -> Any:
     return int(value) if isinstance(value, int) else value
+
+
+def structure_of(graph: nx.Graph[Any]) -> nx.Graph[Any]:
+    """Return the nodes and edges of a graph without what they carry.
+
+    >>> structure_of(nx.Graph([(0, 1, {"weight": 2})])).edges(data=True)
+    EdgeDataView([(0, 1, {})])
+    """
+    structure: nx.Graph[Any] = nx.Graph()
+    structure.add_nodes_from(graph)
+    structure.add_edges_from(graph.edges())
+    return structure

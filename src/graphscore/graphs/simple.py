@@ -253,8 +253,9 @@ def check_weight(where: str, tail: object, head: object, weight: object) -> None
         is_nan = isinstance(weight, float | np.floating) and math.isnan(weight)
         kind = "NaN weight" if is_nan else f"non-binary weight {weight!r:.40}"
         raise GraphDataError(
-            f"{where}: {kind} on edge {tail!r} - {head!r}, but only weight 1 is expected. Remove "
-            "edges below your threshold and the 'weight' attribute from the others."
+            f"{where}: {kind} on edge {tail!r} - {head!r}, but only weight 1 is expected. Learn "
+            "weights with --edge-weight weight (in Python: fit(..., edge_weight='weight')), or "
+            "remove edges below your threshold and the 'weight' attribute from the others."
         )
 
 

@@ -74,7 +74,7 @@ def prepare_graphs(
     repairs: Repairs = Repairs(),  # noqa: B008  (frozen, so one shared default is safe)
     max_nodes: int | None = None,
     source: str = "graphs",
-    edge_attributes: Collection[str] = (),
+    edge_attributes: Collection[str] | None = (),
 ) -> GraphList:
     """Return copies of `graphs` as simple undirected networkx graphs on nodes 0..n-1.
 
@@ -87,7 +87,8 @@ def prepare_graphs(
         repairs: the defects to repair; any other defect is refused.
         max_nodes: largest number of nodes allowed, counted after repairs.
         source: name of the collection in error messages; its graphs are numbered from 1.
-        edge_attributes: names of those that are kept; with "weight" among them, any weight is.
+        edge_attributes: names of those that are kept, None for all; with "weight" among them, any
+            weight is.
 
     Raises:
         GraphDataError: no graphs at all, or a graph that is directed, asymmetric, weighted,
@@ -113,7 +114,7 @@ def prepare_candidates(
     repairs: Repairs,
     max_nodes: int | None,
     source: str,
-    edge_attributes: Collection[str] = (),
+    edge_attributes: Collection[str] | None = (),
 ) -> GraphList:
     """Check, repair and renumber graphs that carry their own names for error messages.
 
@@ -304,7 +305,7 @@ def _pyg_candidate(where: str, data: Any, repairs: Repairs) -> Candidate:
 
 
 def _prepared(
-    candidate: Candidate, repairs: Repairs, edge_attributes: Collection[str]
+    candidate: Candidate, repairs: Repairs, edge_attributes: Collection[str] | None
 ) -> tuple[nx.Graph[Any], list[str]]:
     where, source = candidate.where, candidate.graph
     changes = list(candidate.changes)
@@ -312,7 +313,8 @@ def _prepared(
         raise no_nodes(where)
     graph = source
     if not candidate.clean:
-        loops = check_simple(where, source, repairs, weighted="weight" in edge_attributes)
+        weighted = edge_attributes is None or "weight" in edge_attributes
+        loops = check_simple(where, source, repairs, weighted=weighted)
         graph = _renumbered(source, edge_attributes)
         if source.is_directed():
             changes.append(DIRECTED)
@@ -384,17 +386,15 @@ def _refuse_infinite(where: str, name: str, values: NDArray[np.float64]) -> None
         )
 
 
-def _renumbered(source: nx.Graph[Any], edge_attributes: Collection[str]) -> nx.Graph[Any]:
+def _renumbered(source: nx.Graph[Any], kept: Collection[str] | None) -> nx.Graph[Any]:
     """Copy onto nodes 0..n-1 in node order, without self-loops, directions or other attributes."""
     number = {node: k for k, node in enumerate(source)}
     graph: nx.Graph[Any] = nx.Graph()
     graph.add_nodes_from((number[node], data) for node, data in source.nodes(data=True))
-    if not edge_attributes:
-        graph.add_edges_from((number[u], number[v]) for u, v in source.edges() if u != v)
-        return graph
+    edges: Any = source.edges(data=True) if kept != () else ((u, v, {}) for u, v in source.edges())
     graph.add_edges_from(
-        (number[u], number[v], {name: data[name] for name in edge_attributes if name in data})
-        for u, v, data in source.edges(data=True)
+        (number[u], number[v], data if kept is None else {k: data[k] for k in kept if k in data})
+        for u, v, data in edges
         if u != v
     )
     return graph

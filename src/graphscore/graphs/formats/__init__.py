@@ -40,11 +40,16 @@ class ManyPerFile:
 
 @dataclass(frozen=True)
 class OnePerFile:
-    """A format with one graph per file; several graphs are a folder of files."""
+    """A format with one graph per file; several graphs are a folder of files.
+
+    Attributes:
+        keeps_attributes: whether it has those of nodes and edges that are numbers or texts.
+    """
 
     suffixes: tuple[str, ...]
     decode: Decode
     encode: Callable[[nx.Graph[Any]], bytes]
+    keeps_attributes: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,8 +77,8 @@ FORMATS: dict[str, Format] = {
     "graph6": ManyPerFile((".g6",), graph6.decode_lines, graph6.encode_graph6),
     "sparse6": ManyPerFile((".s6",), graph6.decode_lines, graph6.encode_sparse6),
     "npz": ManyPerFile((".npz",), npz.decode_npz, npz.encode_npz, compressed=True),
-    "graphml": OnePerFile((".graphml",), graphml.decode_graphml, graphml.encode_graphml),
-    "gml": OnePerFile((".gml",), gml.decode_gml, gml.encode_gml),
+    "graphml": OnePerFile((".graphml",), graphml.decode_graphml, graphml.encode_graphml, True),
+    "gml": OnePerFile((".gml",), gml.decode_gml, gml.encode_gml, True),
     "edgelist": OnePerFile(
         (".edges", ".edgelist", ".txt"), edge_list.decode_edge_list, edge_list.encode_edge_list
     ),

@@ -159,7 +159,7 @@ class _Lists:
                 ends = self._required("source"), self._required("target")
                 said = self._values.get("directed")
                 is_directed = None if said is None else bool(said)
-                self._graph.add_edge(*ends, self._values.get("weight"), is_directed)
+                self._graph.add_edge(*ends, self._values, is_directed)
         self._open.pop()
 
     def _in_element(self) -> bool:

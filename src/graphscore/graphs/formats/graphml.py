@@ -266,7 +266,7 @@ class _Elements:
             said = self._tag.get("directed")
             ends = self._required("source"), self._required("target")
             is_directed = None if said is None else _truth(said)
-            self._graph.add_edge(*ends, self._values.get("weight"), is_directed)
+            self._graph.add_edge(*ends, self._values, is_directed)
 
     def _end_value(self, key: str) -> None:
         """Keep what was between <data> or <default> and its end; an empty default is none."""

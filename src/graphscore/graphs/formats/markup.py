@@ -34,6 +34,9 @@ class NamedGraph:
         self._place = array("i")  # among the declared nodes, of each name; -1 before that
         self._declared = 0
         self._tails, self._heads = array("i"), array("i")
+        self._carried: dict[
+            tuple[int, int], dict[str, Any]
+        ] = {}  # by edges, by their names' numbers
         self._directions: set[bool | None] = set()  # that edges say; None is as the graph's
 
     def count_attributes(self, number: int) -> None:
@@ -61,26 +64,37 @@ class NamedGraph:
             self.attributes[place] = attributes
 
     def add_edge(
-        self, tail: object, head: object, weight: object, is_directed: bool | None = None
+        self,
+        tail: object,
+        head: object,
+        attributes: dict[str, Any],
+        is_directed: bool | None = None,
     ) -> None:
         """Add an edge between nodes, which may be declared later.
 
         Args:
-            weight: of the edge, if it says one.
+            attributes: of the edge, its weight among them.
             is_directed: whether it is, if it says so; otherwise as the graph's, which the file
                 may say later.
 
         Raises:
             GraphDataError: a weight other than 1, or too many edges.
         """
+        wanted = self.reading.edge_attributes
+        weight = attributes.get("weight")
         weight = _number(weight) if isinstance(weight, str) else weight
-        if weight is not None:
+        if weight is not None and "weight" not in wanted:
             check_weight(self.source, tail, head, weight)
         self._directions.add(is_directed)
-        self._tails.append(self._number(tail))
-        self._heads.append(self._number(head))
+        ends = self._number(tail), self._number(head)
+        self._tails.append(ends[0])
+        self._heads.append(ends[1])
+        kept = {name: attributes[name] for name in wanted if name in attributes}
         if self.attributes is None:
             self.reading.check_edges(self.source, len(self._tails) // 2)
+            self.reading.add_bytes(self.source, len(kept) * BYTES_PER_VALUE)
+        elif kept:
+            self._carried[ends] = kept
 
     def _number(self, name: object) -> int:
         k = self._names.get(name)
@@ -132,17 +146,21 @@ class NamedGraph:
         graph = edges.graph(len(self._names))
         for k, attributes in (self.attributes or {}).items():
             graph.nodes[k].update(attributes)
+        for (tail, head), attributes in self._carried.items():
+            if tail != head:  # loops may have been dropped
+                graph.edges[self._place[tail], self._place[head]].update(attributes)
         return Candidate(self.source, graph, True, edges.changes)
 
 
 def with_scalars(graph: nx.Graph[Any]) -> nx.Graph[Any]:
-    """Copy without node attributes that these formats have no type for, such as vectors."""
+    """Copy without attributes that these formats have no type for, such as vectors."""
+
+    def scalars(attributes: dict[str, Any]) -> dict[str, Any]:
+        return {str(k): _plain(v) for k, v in attributes.items() if isinstance(v, _SCALARS)}
+
     plain: nx.Graph[Any] = nx.Graph()
-    plain.add_nodes_from(
-        (node, {str(k): _plain(v) for k, v in attributes.items() if isinstance(v, _SCALARS)})
-        for node, attributes in graph.nodes(data=True)
-    )
-    plain.add_edges_from(graph.edges())
+    plain.add_nodes_from((node, scalars(data)) for node, data in graph.nodes(data=True))
+    plain.add_edges_from((u, v, scalars(data)) for u, v, data in graph.edges(data=True))
     return plain
 
 
@@ -152,12 +170,14 @@ def check_texts(plain: nx.Graph[Any], form: str) -> None:
     Raises:
         GraphDataError: there is one.
     """
-    for node, attributes in plain.nodes(data=True):
+    of_nodes = ((f"node {node}", data) for node, data in plain.nodes(data=True))
+    of_edges = ((f"edge {u} - {v}", data) for u, v, data in plain.edges(data=True))
+    for where, attributes in (*of_nodes, *of_edges):
         for name, value in attributes.items():
             for text, longest in ((name, MAX_NAME), (value, MAX_LINE)):
                 if isinstance(text, str) and len(text) > longest:
                     raise GraphDataError(
-                        f"node {node}: the name or text of attribute {name[:40]!r} has "
+                        f"{where}: the name or text of attribute {name[:40]!r} has "
                         f"{len(text)} characters, but at most {longest} are expected in {form}. "
                         "Shorten it or write another format."
                     )
