@@ -21,7 +21,8 @@ SIGMAS = (1.0, 0.3)
 @pytest.mark.parametrize(("log_every", "recorded"), [(1, [1]), (5, [])])
 def test_a_loss_that_is_not_finite_ends_training(make_trainer, log_every, recorded):
     """A learning rate that makes weights overflow: no record, so no checkpoint, after that."""
-    trainer = make_trainer(dtype=torch.float32, steps=10, learning_rate=1e30, log_every=log_every)
+    trainer = make_trainer(dtype=torch.float32, steps=10, log_every=log_every)
+    trainer.settings = trainer.settings.model_copy(update={"learning_rate": 1e30})  # unchecked
     steps = []
     with pytest.raises(TrainingError, match=r"not finite around step \d.*learning rate"):
         trainer.run(on_record=lambda record: steps.append(record.step))
@@ -55,7 +56,7 @@ def test_weights_that_are_not_finite_end_training():
 
     Then no record and no state is handed out, so no checkpoint is replaced.
     """
-    settings = TrainingSettings(steps=1, learning_rate=2e37)
+    settings = TrainingSettings(steps=1).model_copy(update={"learning_rate": 2e37})  # unchecked
     data = GraphBatch(torch.zeros(1, 4, 4), torch.ones(1, 4, dtype=torch.bool))
     trainer = Trainer(Overflowing(), data, ScoreMatching(SIGMAS), settings, seed=0)
     records = []
