@@ -145,7 +145,7 @@ def test_a_run_folder_that_is_taken_is_refused_before_the_search(graphs, tmp_pat
     def search(*_, **__):
         raise AssertionError("searched")
 
-    monkeypatch.setattr("graphscore.models.diffusion.model.with_communities", search)
+    monkeypatch.setattr("graphscore.models.diffusion.denoiser.with_communities", search)
     with pytest.raises(OutputError, match="already holds a run"):
         make().fit(graphs, run=tmp_path / "run")
     with pytest.raises(CheckpointError, match="other settings"):

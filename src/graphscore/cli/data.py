@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     import networkx as nx
 
-    from graphscore.graphs import AttributeSettings
-
 FORMATS = "graph6, sparse6, npz, graphml, gml, edgelist, tu"
 """Names of file formats for help; a test compares them with `graphscore.graphs.formats`, which
 is not imported here because it imports torch."""
@@ -55,8 +53,6 @@ class ReadingOptions:
     """Folder of the source files of datasets that need a download (or set GRAPHSCORE_DATA)."""
 
 
-MOST_TYPES = 20
-"""Values of an attribute that looks like a type."""
 READING = ReadingOptions()
 """Nothing but the defaults."""
 MAX_NODES = 200
@@ -114,19 +110,6 @@ def load(
     for repair, count in clean.repaired.items():
         say(f"{data}: {repair} in {count} of {len(clean)} graphs")
     return clean
-
-
-def say_ignored(graphs: list[nx.Graph[Any]], carried: AttributeSettings) -> None:
-    """Name the node attributes that are not learned."""
-    values: dict[str, set[str]] = {}
-    for graph in graphs:
-        for _, attributes in graph.nodes(data=True):
-            for name, value in attributes.items():
-                if name not in carried.of_nodes:
-                    values.setdefault(str(name), set()).add(str(value))
-    for name, found in values.items():
-        remedy = f"; to learn it, --node-type {name}" if len(found) <= MOST_TYPES else ""
-        say(f"ignored: node attribute {name!r} ({len(found)} values{remedy})")
 
 
 def _looks_like_a_path(data: str) -> bool:

@@ -7,7 +7,8 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
-from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, load, say_ignored
+from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions, say_ignored
+from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, load
 from graphscore.cli.info import report
 from graphscore.cli.option_types import Flag, Out, WholeNumber
 from graphscore.streams import say
@@ -27,10 +28,6 @@ def train(
     config: Path | None = None,
     model: str | None = None,
     communities: Flag = False,
-    node_type: str | None = None,
-    edge_type: str | None = None,
-    edge_weight: str | None = None,
-    node_features: str | None = None,
     steps: WholeNumber | None = None,
     batch_size: WholeNumber | None = None,
     learning_rate: float | None = None,
@@ -43,6 +40,7 @@ def train(
     tensorboard: Flag = False,
     json: Flag = False,
     reading: ReadingOptions = READING,
+    attributes: AttributeOptions = NO_ATTRIBUTES,
 ) -> int:
     """Learn a distribution of graphs from DATA into the run folder OUT.
 
@@ -63,14 +61,6 @@ def train(
     communities
         Find the communities of every training graph and condition the denoiser on them; new graphs
         have communities of the sizes that training graphs have.
-    node_type
-        Node attribute that is learned too: one of several values, such as an element.
-    edge_type
-        Edge attribute that is learned too: one of several values, such as a kind of bond.
-    edge_weight
-        Edge attribute that is learned too: a number.
-    node_features
-        Node attributes that are learned too: numbers, names with commas between them.
     steps
         Optimiser steps in all.
     batch_size
@@ -105,20 +95,16 @@ def train(
         raise SettingsError(f"--max-seconds {max_seconds:g}: give at least 0.")
     training = {"steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
     network = {"communities": communities or None}
-    attributes = _given({"node_type": node_type, "edge_type": edge_type})
-    attributes |= _given({"edge_weight": edge_weight, "node_features": _names(node_features)})
-    sections = {"network": _given(network), "training": _given(training), "attributes": attributes}
-    overrides = _given({"seed": seed, **sections})
+    sections = {"network": _given(network), "training": _given(training)}
+    overrides = _given({"seed": seed, **sections, "attributes": attributes.given()})
     settings = _settings(out if resume else None, config, model, overrides)
     generator = GraphGenerator.from_settings(settings, device=device, accelerate=accelerate)
-    carried = getattr(generator.settings, "attributes", NOTHING)
-    load_graphs = partial(
-        load, options=reading, max_nodes=MAX_NODES, edge_attributes=carried.of_edges
-    )
-    graphs = load_graphs(data, split="train")
-    say_ignored(graphs, carried)
+    learned = getattr(generator.settings, "attributes", NOTHING)
+    read = partial(load, options=reading, max_nodes=MAX_NODES, edge_attributes=learned.of_edges)
+    graphs = read(data, split="train")
+    say_ignored(graphs, learned)
     # Before the long work, so that a wrong name costs nothing.
-    held_out = None if validation is None else load_graphs(validation, split="val")
+    held_out = None if validation is None else read(validation, split="val")
     needed = {"--validation": (validation, "sampling"), "--tensorboard": (tensorboard, "training")}
     _check_sections(generator.settings, needed)
     on_record = tensorboard_writer(out / "tensorboard") if tensorboard else None
@@ -149,11 +135,6 @@ def _report(data: str, out: Path, *, finished: bool, json: bool) -> None:
             f"stopped early; continue with: graphscore train {quote(data)} --out {quote(str(out))}"
             " --resume (and --keep and options for reading graphs, if you gave any)"
         )
-
-
-def _names(text: str | None) -> list[str] | None:
-    """Return the names in a text such as x,y."""
-    return None if text is None else [name.strip() for name in text.split(",")]
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

@@ -64,6 +64,8 @@ def read_graphs(
         max_total_edges: of all graphs together, before `largest_component`.
         max_bytes: of all files together, after decompression.
         max_seconds: for the whole call.
+        edge_attributes: names of those that are kept, where a format has them; with "weight" among
+            them, any weight is.
 
     Raises:
         GraphDataError: the path is missing, unreadable, no regular file, damaged, of unknown
@@ -135,6 +137,7 @@ def write_graphs(
             "write_graphs(path, graphs)."
         )
     path = Path(path)
+    _check_format(format)
     target = _Named.of(path, format)
     clean = prepare_graphs(graphs, edge_attributes=None if target.keeps_attributes else ())
     check_target(path, len(clean), format=format)

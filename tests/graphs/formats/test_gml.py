@@ -221,7 +221,7 @@ def test_what_only_comes_again_is_not_kept_while_a_file_is_checked(monkeypatch):
     text = "graph [ node [ id 0 {} ] edge [ source 0 target 0 {} ] ]"
     many = 'x "a" x 1 x 2.5 source 4 weight 2 directed 1 a 1 ' * 3
     decode_gml(text.format(many, 'id "a" label "b" x NAN ' * 3).encode(), "g", Reading())
-    assert kept == [(0, {}), (0, 0, None, None)]
+    assert kept == [(0, {}), (0, 0, {}, None)]
 
 
 @pytest.mark.parametrize("value", ["NAN", "+INF", "1 x -INF x 2", '"a" x NAN'])

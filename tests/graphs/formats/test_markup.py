@@ -45,7 +45,7 @@ def test_every_node_is_declared(declared, words):
     graph = named()
     for name in declared:
         graph.add_node(name, {})
-    graph.add_edge("a", "z", None)
+    graph.add_edge("a", "z", {})
     with pytest.raises(
         GraphDataError, match=f"g.gml: not valid GML .*{words}, which is not declared.* Decl"
     ):
@@ -55,7 +55,7 @@ def test_every_node_is_declared(declared, words):
 def test_nodes_are_numbered_as_they_are_declared():
     """Edges may name them before, in another order."""
     graph = named()
-    graph.add_edge("z", "b", 1)
+    graph.add_edge("z", "b", {"weight": 1})
     for name in "abz":
         graph.add_node(name, {"name": name})
     candidate = graph.candidate()
@@ -66,8 +66,8 @@ def test_nodes_are_numbered_as_they_are_declared():
 
 def test_errors_of_edges_name_nodes_in_any_order():
     graph = named()
-    graph.add_edge("z", "a", None)
-    graph.add_edge("z", "a", None)
+    graph.add_edge("z", "a", {})
+    graph.add_edge("z", "a", {})
     for name in "abz":
         graph.add_node(name, {})
     with pytest.raises(GraphDataError, match="parallel edges between nodes 'a' and 'z'"):
@@ -79,7 +79,7 @@ def test_the_file_may_say_last_whether_the_graph_is_directed(said):
     graph = NamedGraph("GML", "g.gml", Reading(repairs=Repairs(undirected=True)), keep=True)
     for name in "ab":
         graph.add_node(name, {})
-    graph.add_edge("a", "b", None, said)
+    graph.add_edge("a", "b", {}, said)
     graph.directed_by_default = True
     assert graph.edges().changes == (() if said is False else ("made undirected",))
 
@@ -92,9 +92,9 @@ def test_a_graph_without_nodes_is_refused():
 def test_edges_over_twice_the_limit_are_refused_at_once():
     graph = named(keep=False, max_total_edges=2)
     for edge in ((0, 1), (1, 0), (1, 2), (2, 1), (2, 3)):
-        graph.add_edge(*edge, None)  # a directed graph may hold both directions
+        graph.add_edge(*edge, {})  # a directed graph may hold both directions
     with pytest.raises(GraphDataError, match="more than 2 edges"):
-        graph.add_edge(3, 2, None)
+        graph.add_edge(3, 2, {})
 
 
 def test_nodes_over_any_limit_are_refused_at_once():
@@ -130,4 +130,4 @@ def test_a_name_twice_and_a_weight_are_refused():
     with pytest.raises(GraphDataError, match=r"g\.gml: two nodes named 7"):
         graph.add_node(7, {})
     with pytest.raises(GraphDataError, match=r"g\.gml: non-binary weight 2 on edge 7 - 8"):
-        graph.add_edge(7, 8, 2)
+        graph.add_edge(7, 8, {"weight": 2})

@@ -184,7 +184,9 @@ class _Lists:
                 self._graph.count_attributes(1)
             if element == "node" and self._graph.attributes is not None:
                 self._add(key, value)
-            elif once or (key == FEATURE and _is_not_finite(value)):
+            elif once or (element == "edge" and key in self._graph.reading.edge_attributes):
+                self._values[key] = value
+            elif element == "node" and key == FEATURE and _is_not_finite(value):
                 self._values[key] = value  # of a feature, what makes it wrong is enough
 
     def _add(self, key: str, value: object) -> None:

@@ -1,0 +1,56 @@
+"""Options for what nodes and edges carry, and what is said of attributes that are not learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cyclopts import Group, Parameter
+
+from graphscore.streams import say
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from graphscore.graphs import AttributeSettings
+
+MOST_TYPES = 20
+"""Values of an attribute that looks like a type."""
+
+
+@Parameter(name="*", group=Group("Attributes that are learned too", sort_key=1))
+@dataclass(frozen=True)
+class AttributeOptions:
+    """Names of attributes; files of GraphML and GML have them."""
+
+    node_type: str | None = None
+    """Node attribute with one of several values, such as an element."""
+    edge_type: str | None = None
+    """Edge attribute with one of several values, such as a kind of bond."""
+    edge_weight: str | None = None
+    """Edge attribute that is a number."""
+    node_features: str | None = None
+    """Node attributes that are numbers: names with commas between them."""
+
+    def given(self) -> dict[str, Any]:
+        """Return those that were given, as settings."""
+        values: dict[str, Any] = {k: v for k, v in vars(self).items() if v is not None}
+        if self.node_features is not None:
+            values["node_features"] = [name.strip() for name in self.node_features.split(",")]
+        return values
+
+
+NO_ATTRIBUTES = AttributeOptions()
+"""Which edges there are, and nothing else."""
+
+
+def say_ignored(graphs: list[nx.Graph[Any]], learned: AttributeSettings) -> None:
+    """Name the node attributes that are not learned."""
+    values: dict[str, set[str]] = {}
+    for graph in graphs:
+        for _, attributes in graph.nodes(data=True):
+            for name in attributes.keys() - set(learned.of_nodes):
+                values.setdefault(str(name), set()).add(str(attributes[name]))
+    for name, found in values.items():
+        remedy = f"; to learn it, --node-type {name}" if len(found) <= MOST_TYPES else ""
+        say(f"ignored: node attribute {name!r} ({len(found)} values{remedy})")
