@@ -11,6 +11,7 @@ import pytest
 from graphscore.diffusion import DenoisingSettings, GuidanceSettings, SigmaLevels, SigmaRange
 from graphscore.diffusion.samplers import AncestralSettings, HeunSettings, LangevinSettings
 from graphscore.errors import SettingsError
+from graphscore.graphs import AttributeSettings
 from graphscore.networks import DenoiserSettings, EDPGNNSettings
 from graphscore.training import TrainingSettings
 
@@ -20,6 +21,7 @@ SECTIONS = {
     "noise of a denoiser": SigmaRange,
     "noise of an EDP-GNN": SigmaLevels,
     "objective": DenoisingSettings,
+    "attributes": AttributeSettings,
     "sampling: heun": HeunSettings,
     "sampling: ancestral": AncestralSettings,
     "sampling: langevin": LangevinSettings,
