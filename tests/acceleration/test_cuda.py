@@ -398,3 +398,19 @@ with warnings.catch_warnings(record=True) as caught:
 assert any(issubclass(w.category, GraphscoreWarning) for w in caught), caught
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_attributes_are_learned_and_generated_in_cuda_graphs(recwarn):
+    """Nothing is copied from the host while a step is captured, which a warning would say."""
+    graphs = [nx.cycle_graph(nodes) for nodes in (4, 5, 6, 7)] * 4
+    for graph in graphs:
+        nx.set_node_attributes(graph, {node: "AB"[node % 2] for node in graph}, "kind")
+        nx.set_edge_attributes(graph, {edge: sum(edge) + 0.5 for edge in graph.edges}, "w")
+        nx.set_edge_attributes(graph, {edge: sum(edge) % 3 for edge in graph.edges}, "bond")
+        nx.set_node_attributes(graph, {node: node / 7 for node in graph}, "h")
+    generator = GraphGenerator(training={"steps": 20}, device="cuda", show_progress=False)
+    generator.fit(graphs, node_type="kind", edge_type="bond", edge_weight="w", node_features=["h"])
+    for graph in generator.sample(8):
+        assert all(data.keys() == {"kind", "h"} for _, data in graph.nodes(data=True))
+        assert all(data.keys() == {"bond", "w"} for *_, data in graph.edges(data=True))
+    assert [str(each.message) for each in recwarn if "CUDA graph" in str(each.message)] == []

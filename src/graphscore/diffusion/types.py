@@ -112,8 +112,7 @@ class TypedEdges:
     def prior(self, node_mask: Tensor, condition: Condition, dtype: torch.dtype) -> Tensor:
         """Return the logits of the types at each graph's size, (B,1,1,K), or (B,N,N,K) by pair."""
         present = self.present.prior(node_mask, condition, dtype)
-        shares = torch.tensor(self.shares, dtype=dtype, device=present.device)
-        return present.unsqueeze(-1) + shares.log()
+        return present.unsqueeze(-1) + log_shares(self.shares, dtype, present.device)
 
     def posterior(self, noisy: Tensor, sigma: Tensor, prior: Tensor) -> Tensor:
         """Return prior + (2 x_k - 1) / (2 sigma^2), Bayes' rule for x = e_k + sigma z against z."""
@@ -193,7 +192,7 @@ class NodeTypes:
 
     def prior(self, node_mask: Tensor, condition: Condition, dtype: torch.dtype) -> Tensor:
         """Return the logits of the types, (1,1,K)."""
-        return torch.tensor(self.shares, dtype=dtype, device=node_mask.device).log().view(1, 1, -1)
+        return log_shares(self.shares, dtype, node_mask.device).view(1, 1, -1)
 
     def posterior(self, noisy: Tensor, sigma: Tensor, prior: Tensor) -> Tensor:
         """Return prior + (2 x_k - 1) / (2 sigma^2), Bayes' rule for x = e_k + sigma z."""
@@ -229,6 +228,12 @@ class NodeTypes:
         before, after = prior.softmax(-1), logits.softmax(-1)
         channels = categorical_features(noisy, sigma, before, after, relative, mask.unsqueeze(-1))
         return Features(channels, noisy.new_empty(0))
+
+
+def log_shares(shares: Sequence[float], dtype: torch.dtype, device: torch.device) -> Tensor:
+    """Return the logarithms of shares, (K,), without a copy from the host, for a CUDA graph."""
+    each = [torch.full((1,), math.log(share), dtype=dtype, device=device) for share in shares]
+    return torch.cat(each)
 
 
 def check_kind(values: dict[str, Any], kind: str, names: set[str]) -> None:

@@ -119,6 +119,17 @@ def test_attributes_are_counted_the_first_time_and_kept_the_second(keep):
             graph.count_attributes(1)
 
 
+@pytest.mark.parametrize("keep", [False, True])
+def test_long_names_are_counted_the_first_time(keep):
+    """The second time everything is known to be right, and half of the bytes may be left."""
+    graph = named(keep, max_bytes=200)
+    if keep:
+        graph.add_node("a" * 200, {})
+    else:
+        with pytest.raises(GraphDataError, match=r"g\.gml: more than 200 bytes"):
+            graph.add_node("a" * 200, {})
+
+
 def test_a_feature_is_checked_where_it_is_declared():
     with pytest.raises(GraphDataError, match=r"g\.gml, node 'a': attribute 'x' holds NaN"):
         named().add_node("a", {"size": 1, "x": float("nan")})
