@@ -40,6 +40,9 @@ TWO_CLIQUES = [
     nx.disjoint_union(nx.complete_graph(8), nx.complete_graph(7)),
     nx.disjoint_union(nx.complete_graph(9), nx.complete_graph(6)),
 ]
+for _graph in TWO_CLIQUES:
+    nx.set_node_attributes(_graph, {n: {"kind": "AB"[n % 2], "h": n / 9} for n in _graph})
+    nx.set_edge_attributes(_graph, {e: {"bond": sum(e) % 3, "w": 1.5 + e[0]} for e in _graph.edges})
 SMALL = {"blocks": 1, "pair_width": 8, "node_width": 4, "product_width": 4}
 STEPS = {"training": {"steps": 2, "batch_size": 2}, "seed": 1}
 KINDS: dict[str, dict[str, Any]] = {
@@ -54,6 +57,17 @@ KINDS: dict[str, dict[str, Any]] = {
     "communities": {
         "network": {**SMALL, "communities": True},
         "sampling": {"kind": "ancestral", "steps": 2},
+        **STEPS,
+    },
+    "attributes": {
+        "network": SMALL,
+        "sampling": {"steps": 2},
+        "attributes": {
+            "node_type": "kind",
+            "edge_type": "bond",
+            "edge_weight": "w",
+            "node_features": ["h"],
+        },
         **STEPS,
     },
     "guided": {"network": SMALL, "sampling": {"steps": 2}, **STEPS},

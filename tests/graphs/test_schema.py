@@ -133,6 +133,16 @@ def test_units_of_numbers(values, log, whole):
     np.testing.assert_allclose(scale.original(scale.standard(numbers)), numbers)
 
 
+@pytest.mark.parametrize("log", [False, True])
+def test_numbers_that_would_be_infinite_are_large(log):
+    scale = Scale(name="w", mean=1e300, deviation=1e300, log=log, whole=True)
+    units = np.array([1e10, 0.0, -1e10])
+    with np.errstate(all="raise"):
+        found = scale.original(units)
+    assert found.tolist() == ([1e300, 1e300, 0.0] if log else [1e300, 1e300, -1e300])
+    assert all(isinstance(int(number), int) for number in found)
+
+
 def changed(**changes):
     """A node's, or the first edge's, values changed; None removes one."""
     graph = molecule(0)

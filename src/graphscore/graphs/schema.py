@@ -20,6 +20,8 @@ from graphscore.settings import Settings, quoted
 
 MOST_VALUES = 200
 """Different values of a type; a state holds as many numbers for each node or edge."""
+LARGEST = 1e300
+"""Number that is generated; what would be infinite is this."""
 Value = int | str
 
 
@@ -102,8 +104,10 @@ class Scale(Settings):
 
     def original(self, units: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the numbers that standard units stand for."""
-        numbers = units * self.deviation + self.mean
-        numbers = np.exp(numbers) if self.log else numbers
+        with np.errstate(over="ignore"):
+            numbers = units * self.deviation + self.mean
+            numbers = np.exp(numbers) if self.log else numbers
+        numbers = np.clip(numbers, -LARGEST, LARGEST)
         return np.round(numbers) if self.whole else numbers
 
 
