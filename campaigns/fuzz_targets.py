@@ -103,11 +103,12 @@ def check_graphs(graphs: Iterable[Any]) -> None:
 
 
 def read_as_graphs(path: Path, format: str | None = None) -> None:
-    """Read a file or folder without repairs, then with all of them."""
+    """Read a file or folder without repairs, then with all of them and edge attributes."""
     refused: GraphscoreError | None = None
-    for repairs in (Repairs(), Repairs(True, True, True)):
+    for repairs, kept in ((Repairs(), ()), (Repairs(True, True, True), ("weight", "bond"))):
         try:
-            check_graphs(read_graphs(path, format=format, repairs=repairs))
+            found = read_graphs(path, format=format, repairs=repairs, edge_attributes=kept)
+            check_graphs(found)
         except GraphscoreError as error:
             refused = refused or error
     if refused is not None:
@@ -126,6 +127,7 @@ def some_graphs() -> list[nx.Graph[Any]]:
     featured = nx.path_graph(3)
     for node in featured:
         featured.nodes[node]["x"] = [0.5 * node, -1.0]
+    nx.set_edge_attributes(featured, {(0, 1): {"bond": "single"}, (1, 2): {"bond": "double"}})
     return [nx.empty_graph(1), nx.cycle_graph(5), nx.star_graph(4), featured]
 
 
