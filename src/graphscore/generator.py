@@ -20,6 +20,7 @@ from graphscore.diffusion import GuidanceSettings
 from graphscore.diffusion.selection import GUIDANCE_WEIGHTS, Selection, select
 from graphscore.errors import GraphscoreError, SettingsError
 from graphscore.graphs import NOTHING, GraphBatch, Schema, prepare_graphs
+from graphscore.graphs.attributes import given_names
 from graphscore.metrics import EvaluationResult, evaluate
 from graphscore.models import (
     MODELS,
@@ -133,16 +134,15 @@ class GraphGenerator:
             OutputError, CheckpointError: the run folder is taken, in use, missing or damaged.
             TrainingError: the loss is not finite; the last checkpoint is kept.
         """
-        asked = {"node_type": node_type, "edge_type": edge_type, "edge_weight": edge_weight}
-        named: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-        named |= {"node_features": tuple(node_features)} if node_features else {}
+        named = given_names(node_type, edge_type, edge_weight, node_features)
         given = merge(self._given, {"attributes": named} if named else {})
         names = getattr(check_settings(given, on_cpu=self._on_cpu), "attributes", NOTHING)
         clean = prepare_graphs(graphs, source=source, edge_attributes=names.of_edges)
         SizeDistribution.of(map(len, clean))  # refuses what has no room in the matrices made next
-        data = GraphBatch.from_networkx(clean, schema=Schema.of(clean, names))
+        schema = Schema.of(clean, names)
+        data = GraphBatch.from_networkx(clean, schema=schema)
         settings = resolve_settings(given, nodes=data.max_nodes, on_cpu=self._on_cpu)
-        described = describe_graphs(data, source)
+        described = describe_graphs(data, source, schema)
         with open_run(run, resume, settings, described, keep=keep) as (folder, stored):
             model, data = MODELS[settings.model].model.from_graphs(
                 settings, clean, data, show_progress=self.show_progress

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 import random
 
@@ -14,12 +15,14 @@ from graphscore.errors import GraphDataError, SettingsError
 from graphscore.graphs import (
     AttributeSettings,
     GraphBatch,
+    Repairs,
     Schema,
     prepare_graphs,
     read_graphs,
     write_graphs,
 )
-from graphscore.graphs.schema import MOST_VALUES, Scale
+from graphscore.graphs.attributes import MOST_VALUES, Scale
+from graphscore.graphs.files import lost_attributes
 
 ALL = AttributeSettings(
     node_type="element", edge_type="bond", edge_weight="weight", node_features=("charge", "mass")
@@ -67,7 +70,7 @@ def test_what_is_found():
     assert (schema.edge_weight.log, schema.edge_weight.whole) == (True, False)
     charge, mass = schema.node_features
     assert (charge.log, charge.whole, mass.whole) == (False, False, True)
-    assert (mass.mean, mass.deviation) == (12.0, 1.0)
+    assert (mass.mean, mass.deviation) == (12.0, 0.0)
     assert (schema.of_edges, schema.of_nodes) == (3, 5)
     assert schema.names == ALL
     assert Schema(**json.loads(schema.model_dump_json())) == schema
@@ -136,11 +139,40 @@ def test_units_of_numbers(values, log, whole):
 @pytest.mark.parametrize("log", [False, True])
 def test_numbers_that_would_be_infinite_are_large(log):
     scale = Scale(name="w", mean=1e300, deviation=1e300, log=log, whole=True)
-    units = np.array([1e10, 0.0, -1e10])
     with np.errstate(all="raise"):
-        found = scale.original(units)
-    assert found.tolist() == ([1e300, 1e300, 0.0] if log else [1e300, 1e300, -1e300])
-    assert all(isinstance(int(number), int) for number in found)
+        found = scale.original(np.array([1e10, 0.0, -1e10]))
+    assert found.tolist() == [1e100, 1e100, 1.0 if log else -1e100]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1e-12, 1.5e-12, 4e-12],
+        [1e12, 1e12 + 100, 1e12 - 50],
+        [1e6, 1e6 + 0.001, 1e6 - 0.0005],
+        [1e-300, 5e-300, 3e-300],
+        [-1e90, 1e90, 0.0],
+        [0.0, 0.0],
+        [3.7, 3.7, 3.7],
+    ],
+)
+def test_numbers_of_any_size_keep_their_spread(values):
+    numbers = np.array(values)
+    scale = Scale.of("w", numbers)
+    units = scale.standard(numbers)
+    assert abs(units).max() < 3
+    same = len(set(values)) == 1
+    assert (scale.deviation == 0) == same
+    spread = np.ptp(numbers)
+    np.testing.assert_allclose(scale.original(units), numbers, rtol=1e-6, atol=1e-6 * spread)
+    if same:  # whatever a network answers
+        assert scale.original(np.array([-2.0, 5.0])).tolist() == values[:2]
+
+
+def test_whole_numbers_above_zero_stay_above_zero():
+    scale = Scale.of("w", np.array([1.0, 1, 1, 1, 2, 3, 200]))
+    assert (scale.log, scale.whole) == (True, True)
+    assert scale.original(np.array([-9.0])).tolist() == [1.0]
 
 
 def changed(**changes):
@@ -159,13 +191,24 @@ def changed(**changes):
     ("changes", "message"),
     [
         ({"element": None}, "graph 2, node 1: no attribute 'element'.*here: 'charge', 'mass'"),
-        ({"bond": None}, r"graph 2, edge \(0, 1\): no attribute 'bond'.*attributes here: 'weight'"),
+        (
+            {"bond": None},
+            r"graph 2, edge \(0, 1\): no attribute 'bond', which is to be learned\.",
+        ),
         ({"element": 7}, "graph 2, node 1: attribute 'element' is 7, and '[CNO]' elsewhere"),
-        ({"element": 1.5}, "attribute 'element' is 1.5, but a type is a text or a whole number"),
+        ({"element": 1.5}, "attribute 'element' is 1.5, but a type is a text.*--node-features"),
+        ({"element": "x" * 201}, "but a type is a text of at most 200 characters"),
+        ({"element": "\ud800"}, "but a type is a text"),
+        ({"bond": 2**63}, "but a type is a text.* a whole number"),
+        ({"bond": True}, r"attribute 'bond' is True, and [12] elsewhere"),
         ({"element": None, "charge": 1}, "no attribute 'element'"),
-        ({"charge": "much"}, "attribute 'charge' is 'much', but a finite number is expected"),
+        (
+            {"charge": "much"},
+            "'charge' is 'much', but a finite number, at most.*--node-type",
+        ),
         ({"charge": float("nan")}, "attribute 'charge' is nan, but a finite number"),
-        ({"weight": float("inf")}, r"edge \(0, 1\): attribute 'weight' is inf.*--edge-type"),
+        ({"weight": float("inf")}, r"edge \(0, 1\): attribute 'weight' is inf, but a finite"),
+        ({"weight": 1e101}, "is 1e.101, but a finite number, at most 1e.100"),
         ({"weight": [1, 2]}, r"attribute 'weight' is \[1, 2\], but a finite number"),
     ],
 )
@@ -194,7 +237,8 @@ def test_a_type_that_was_not_learned_is_refused():
 
 
 def test_names_are_typed_and_bounded():
-    for wrong in ({"node_type": 1}, {"node_type": "x" * 201}, {"nodetype": "x"}):
+    twice = {"node_type": "a", "node_features": ["a"]}, {"edge_type": "a", "edge_weight": "a"}
+    for wrong in ({"node_type": 1}, {"node_type": "x" * 201}, {"nodetype": "x"}, *twice):
         with pytest.raises(SettingsError):
             AttributeSettings(**wrong)
 
@@ -227,7 +271,7 @@ def test_attributes_survive_files(tmp_path, name):
 
 
 def test_edges_keep_what_is_named_only():
-    found = prepare_graphs(GRAPHS, edge_attributes=["weight"])
+    found = prepare_graphs(GRAPHS, edge_attributes="weight")
     assert {name for graph in found for *_, data in graph.edges(data=True) for name in data} == {
         "weight"
     }
@@ -237,3 +281,55 @@ def test_edges_keep_what_is_named_only():
         prepare_graphs(GRAPHS)
     (all_of_them,) = prepare_graphs(GRAPHS[:1], edge_attributes=None)
     assert plain(all_of_them) == plain(GRAPHS[0])
+
+
+def test_types_may_be_truth_values_and_members_of_an_enumeration():
+    class Kind(enum.Enum):
+        A = "a"
+        B = "b"
+
+    graph = nx.path_graph(2)
+    nx.set_node_attributes(graph, {0: Kind.A, 1: Kind.B}, "kind")
+    nx.set_edge_attributes(graph, np.bool_(True), "ring")
+    schema = Schema.of([graph], AttributeSettings(node_type="kind", edge_type="ring"))
+    assert schema.node_type.values == ("a", "b")
+    assert schema.edge_type.values == (True,)
+    assert type(Schema(**json.loads(schema.model_dump_json())).edge_type.values[0]) is bool
+    assert GraphBatch.from_networkx([graph], schema=schema).node_entries.sum() == 2
+
+
+def test_stored_types_are_different_and_of_one_kind():
+    for values in (["C", "C"], ["C", 1], [1, True], []):
+        with pytest.raises(SettingsError):
+            Schema(node_type={"name": "e", "values": values})
+
+
+def test_two_directions_of_an_edge_say_the_same(tmp_path):
+    graph = nx.DiGraph([(0, 1, {"weight": 1.0}), (1, 0, {"weight": 5.0})])
+    repairs = Repairs(undirected=True)
+    with pytest.raises(GraphDataError, match="other attributes in the other direction"):
+        prepare_graphs([graph], repairs=repairs, edge_attributes=["weight"])
+    nx.write_graphml(graph, tmp_path / "g.graphml")
+    with pytest.raises(GraphDataError, match="other attributes in the other direction"):
+        read_graphs(tmp_path / "g.graphml", repairs=repairs, edge_attributes="weight")
+    graph.edges[1, 0]["weight"] = 1.0
+    (found,) = prepare_graphs([graph], repairs=repairs, edge_attributes=["weight"])
+    assert found.edges[0, 1] == {"weight": 1.0}
+
+
+def test_edges_hold_no_text_that_graphml_cannot(tmp_path):
+    graph = nx.Graph([(0, 1, {"bond": "a\x07"})])
+    with pytest.raises(GraphDataError, match="edge 0 - 1: attribute 'bond' holds a character"):
+        write_graphs(tmp_path / "g.graphml", [graph])
+    assert not (tmp_path / "g.graphml").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "lost"),
+    [("g.g6", ["id", "label", "e", "source", "b b"]), ("g.gml", ["id", "label", "source", "b b"]),
+     ("g.graphml", [])],
+)  # fmt: skip
+def test_which_attributes_a_format_loses(name, lost):
+    features = ("id", "label", "e")
+    names = [AttributeSettings(node_features=features, edge_type="source", edge_weight="b b")]
+    assert lost_attributes(name, *names) == lost

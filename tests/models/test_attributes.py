@@ -106,6 +106,12 @@ def test_other_attributes_are_other_graphs(tmp_path):
     changed[7].nodes[0]["kind"] = "B"
     with pytest.raises(CheckpointError, match="started on other graphs"):
         make(8).fit(changed, run=tmp_path / "run", resume=True, **EVERY)
+    renamed = [graph.copy() for graph in GRAPHS]
+    for graph in renamed:
+        for _, data in graph.nodes(data=True):
+            data["kind"] = data["kind"].lower()
+    with pytest.raises(CheckpointError, match="started on other graphs"):
+        make(8).fit(renamed, run=tmp_path / "run", resume=True, **EVERY)
     with pytest.raises(CheckpointError, match=r"other settings \(attributes"):
         make(8).fit(GRAPHS, run=tmp_path / "run", resume=True, node_type="kind")
 
@@ -119,8 +125,19 @@ def test_what_makes_no_sense_is_refused(tmp_path):
             GRAPHS, node_type="kind"
         )
     for name in ("edp-gnn", "erdos-renyi"):
-        with pytest.raises(SettingsError, match="unknown setting 'attributes'"):
+        with pytest.raises(SettingsError, match=f"node_type: the model '{name}' learns edges only"):
             GraphGenerator(name, show_progress=False).fit(GRAPHS, node_type="kind")
+
+
+def test_communities_have_their_own_attribute():
+    graphs = [nx.relabel_nodes(graph, {}) for graph in GRAPHS[:4]]
+    for graph in graphs:
+        nx.set_node_attributes(graph, "x", "community")
+    generator = GraphGenerator(
+        network={**SMALL, "communities": True}, training={"steps": 1}, show_progress=False
+    )
+    with pytest.raises(SettingsError, match="node attribute 'community': new graphs have"):
+        generator.fit(graphs, node_type="community")
 
 
 def test_the_best_sampler_is_chosen_by_structure(fitted):
@@ -154,6 +171,21 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     for graph in read_graphs("run/samples.graphml", edge_attributes=["bond", "w"]):
         assert all(data.keys() == {"kind"} for _, data in graph.nodes(data=True))
         assert all(data.keys() == {"bond", "w"} for *_, data in graph.edges(data=True))
+    call("sample", "run", "-n", 2, "--device", "cpu")
+    assert len(read_graphs("run/samples2.graphml")) == 2
     shown = call("sample", "run", "-n", 3, "-o", "new.g6", "--device", "cpu")
     assert "new.g6: its format has no attributes of nodes and edges" in shown.err
     assert len(read_graphs("new.g6")) == 3
+    weighted = [graph.copy() for graph in GRAPHS[:6]]
+    for graph in weighted:
+        nx.set_edge_attributes(graph, 2.5, "weight")
+        nx.set_node_attributes(graph, 0.5, "real")
+    write_graphs("weighted", weighted, format="graphml")
+    shown = call("evaluate", "weighted", "-r", "rings")
+    assert "weighted: weights of edges are not compared" in shown.err
+    shown = call(
+        *("train", "weighted", "--out", "run3", "--config", "tiny.toml", "--steps", 1),
+        *("--edge-weight", "weight", "--device", "cpu"),
+    )
+    assert "ignored: node attribute 'real' (1 value)" in shown.err
+    assert "ignored: node attribute 'kind' (2 values; to learn it, --node-type kind)" in shown.err

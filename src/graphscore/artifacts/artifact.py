@@ -17,7 +17,7 @@ from graphscore.artifacts.run_folder import RunFolder
 from graphscore.artifacts.stored import settings_of
 from graphscore.config import RunSettings, changed_settings
 from graphscore.errors import CheckpointError, OutputError, SettingsError
-from graphscore.graphs import GraphBatch
+from graphscore.graphs import GraphBatch, Schema
 from graphscore.models import MODELS, Model, SizeDistribution
 from graphscore.streams import visible
 from graphscore.training.training_state import AVERAGE
@@ -108,8 +108,8 @@ class Artifact:
         if own.sha256 != other.sha256:
             raise SettingsError(
                 f"the model was trained on {own.source} ({own.graphs} graphs) and its guide on "
-                f"{other.source} ({other.graphs} graphs). Train both on the same graphs in the "
-                "same order."
+                f"{other.source} ({other.graphs} graphs), which are others, in another order, or "
+                "with other attributes. Train both on the same."
             )
 
     def with_model(self, model: Model, *, seconds: float = 0.0) -> Artifact:
@@ -136,7 +136,7 @@ def model_of(document: ModelDocument, folder: Path) -> Model:
         ) from None
 
 
-def describe_graphs(data: GraphBatch, source: str) -> TrainingGraphs:
+def describe_graphs(data: GraphBatch, source: str, schema: Schema) -> TrainingGraphs:
     """Describe training graphs: their name, number, and a digest of their content and order."""
     digest = hashlib.sha256()
     digest.update(data.sizes.to(torch.int64).numpy().tobytes())
@@ -144,6 +144,8 @@ def describe_graphs(data: GraphBatch, source: str) -> TrainingGraphs:
     for entries in (data.edge_entries, data.node_entries):
         if entries is not None:
             digest.update(entries.numpy().tobytes())
+    if schema != Schema():
+        digest.update(schema.model_dump_json().encode())
     # JSON has no place for the bytes of a file name that are no text.
     return TrainingGraphs(source=visible(source), graphs=len(data), sha256=digest.hexdigest())
 

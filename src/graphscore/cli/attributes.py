@@ -46,11 +46,15 @@ NO_ATTRIBUTES = AttributeOptions()
 
 def say_ignored(graphs: list[nx.Graph[Any]], learned: AttributeSettings) -> None:
     """Name the node attributes that are not learned."""
-    values: dict[str, set[str]] = {}
+    values: dict[str, set[tuple[bool, str]]] = {}
     for graph in graphs:
         for _, attributes in graph.nodes(data=True):
             for name in attributes.keys() - set(learned.of_nodes):
-                values.setdefault(str(name), set()).add(str(attributes[name]))
+                value = attributes[name]
+                values.setdefault(str(name), set()).add((isinstance(value, int | str), str(value)))
     for name, found in values.items():
-        remedy = f"; to learn it, --node-type {name}" if len(found) <= MOST_TYPES else ""
-        say(f"ignored: node attribute {name!r} ({len(found)} values{remedy})")
+        is_type = len(found) <= MOST_TYPES and all(may_be for may_be, _ in found)
+        remedy = f"; to learn it, --node-type {name}" if is_type else ""
+        say(
+            f"ignored: node attribute {name!r} ({len(found)} value{'s' * (len(found) != 1)}{remedy})"
+        )

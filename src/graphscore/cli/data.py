@@ -112,6 +112,18 @@ def load(
     return clean
 
 
+def load_structures(
+    data: str, options: ReadingOptions, *, split: str, max_nodes: int | None = None
+) -> list[nx.Graph[Any]]:
+    """Read graphs to be compared by which edges there are; that they have weights is said."""
+    from graphscore.graphs.schema import structure_of
+
+    graphs = load(data, options, split=split, max_nodes=max_nodes, edge_attributes=("weight",))
+    if any(weight != 1 for graph in graphs for *_, weight in graph.edges(data="weight", default=1)):
+        say(f"{data}: weights of edges are not compared")
+    return [structure_of(graph) for graph in graphs]
+
+
 def _looks_like_a_path(data: str) -> bool:
     try:
         exists = Path(data).exists()

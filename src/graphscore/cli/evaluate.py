@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from graphscore.cli.data import READING, ReadingOptions, load
+from graphscore.cli.data import READING, ReadingOptions, load_structures
 from graphscore.cli.option_types import Flag
 from graphscore.cli.tables import print_evaluations, print_json, print_text
 
@@ -59,9 +59,9 @@ def evaluate(
         raise SettingsError(
             f"--valid {valid}: novelty is measured against the training graphs. Give --training."
         )
-    generated = load(samples, reading, split="test")
-    held_out = load(reference, reading, split="test")
-    known = None if training is None else load(training, reading, split="train")
+    generated = load_structures(samples, reading, split="test")
+    held_out = load_structures(reference, reading, split="test")
+    known = None if training is None else load_structures(training, reading, split="train")
     drop = False if keep_isolated else None
     compare = partial(metrics.evaluate, kernel=kernel, drop_isolated=drop)
     results = {"samples": compare(generated, held_out, training=known)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphscore.cli.data import READING, ReadingOptions, load
+from graphscore.cli.data import READING, ReadingOptions, load_structures
 from graphscore.cli.option_types import Flag, Out
 
 
@@ -61,7 +61,7 @@ def guide(
         raise SettingsError(
             "--validation chooses the weight, so --weight has no meaning; give only one of them."
         )
-    held_out = None if validation is None else load(validation, reading, split="val")
+    held_out = None if validation is None else load_structures(validation, reading, split="val")
     better, worse = (
         GraphGenerator.load(find_model(name).folder, device=device) for name in (run, weaker)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from pathlib import Path
@@ -52,9 +53,9 @@ def sample(
         How many graphs.
     out
         File or folder to write; the suffix says the format (.g6, .s6, .graphml, .gml, .npz, ...).
-        If not given, RUN/samples.g6, or for a pretrained model NAME-samples.g6 in this folder;
-        .graphml where nodes or edges carry something. An older file is replaced; a pipe or device
-        is written to.
+        If not given, RUN/samples.g6, or for a pretrained model NAME-samples.g6 in this folder. An
+        older file is replaced; a pipe or device is written to. Where nodes or edges carry
+        something, samples.graphml, samples2.graphml and so on, whichever is free.
     nodes
         Number of nodes of every graph; drawn from the training graphs' sizes if not given.
     communities
@@ -82,7 +83,7 @@ def sample(
     partition = None if communities is None else parsed_communities(communities)
     place = find_model(run)
     generator = GraphGenerator.load(place.folder, device=device, accelerate=accelerate)
-    target = out or _default_target(place, ".graphml" if _carries(generator) else ".g6")
+    target = _target(place, generator, out, format)
     _check_targets(target, number, format, picture)
     changes = sampler.changes(generator.sampler_settings())
     sampling = generator.sampler_settings(changes)
@@ -121,38 +122,46 @@ def sample(
 
 
 def _as_kept(graphs: list[nx.Graph[Any]], target: Path, format: str | None) -> list[nx.Graph[Any]]:
-    """Leave out, and say so, what the format of a target cannot hold."""
-    from graphscore.graphs import COMMUNITY
+    """Leave out what the format of a target cannot hold."""
     from graphscore.graphs.files import keeps_attributes
     from graphscore.graphs.schema import structure_of
 
-    carry = any(data for graph in graphs for _, _, data in graph.edges(data=True)) or any(
-        data.keys() - {COMMUNITY} for graph in graphs for _, data in graph.nodes(data=True)
-    )
-    if not carry or keeps_attributes(target, format):
-        return graphs
-    say(
-        f"{target}: its format has no attributes of nodes and edges, so they are not written. To "
-        "keep them, write GraphML: -o FOLDER --format graphml."
-    )
-    return [structure_of(graph) for graph in graphs]
+    return graphs if keeps_attributes(target, format) else list(map(structure_of, graphs))
 
 
-def _carries(generator: GraphGenerator) -> bool:
-    """Return whether a model's graphs have attributes."""
+def _target(
+    place: ModelPlace, generator: GraphGenerator, out: Path | None, format: str | None
+) -> Path:
+    """Return where graphs go; say, before they are sampled, what is not written there."""
+    from graphscore.errors import OutputError
     from graphscore.graphs import NOTHING
+    from graphscore.graphs.files import keeps_attributes, lost_attributes
 
-    return bool(getattr(generator.settings, "attributes", NOTHING) != NOTHING)
+    names = getattr(generator.settings, "attributes", NOTHING)
+    target = out or _default_target(place, carries=names != NOTHING)
+    lost = lost_attributes(target, names, format=format)
+    if lost and keeps_attributes(target, format):
+        raise OutputError(
+            f"{target}: its format has no place for an attribute named {lost[0]!r}. Write GraphML "
+            "(-o FOLDER --format graphml), or train with another name."
+        )
+    if lost:
+        say(
+            f"{target}: its format has no attributes of nodes and edges, so they are not written. "
+            "To keep them, write GraphML: -o FOLDER --format graphml."
+        )
+    return target
 
 
-def _default_target(place: ModelPlace, suffix: str) -> Path:
+def _default_target(place: ModelPlace, *, carries: bool) -> Path:
     """Return where samples of a model go that nobody named a file for."""
     from graphscore.atomic import check_ordinary
 
-    if place.pretrained:
-        target = Path(f"{place.pretrained}-samples{suffix}")
-    else:
-        target = place.folder / f"samples{suffix}"
+    name = Path(f"{place.pretrained}-samples") if place.pretrained else place.folder / "samples"
+    if carries:  # a folder, if there are several graphs, and no folder is replaced
+        names = (f"{name}{number}.graphml" for number in ("", *range(2, 100_000)))
+        return Path(next(name for name in names if not os.path.lexists(name)))
+    target = Path(f"{name}.g6")
     check_ordinary(target)
     return target
 

@@ -17,8 +17,8 @@ from torch.nn import functional
 
 from graphscore.diffusion.bernoulli import BernoulliEdges
 from graphscore.diffusion.likelihood import LARGEST_LOGIT, Features
+from graphscore.graphs.attributes import MOST_VALUES
 from graphscore.graphs.condition import Condition
-from graphscore.graphs.schema import MOST_VALUES
 from graphscore.graphs.state import per_graph
 
 

@@ -1,9 +1,10 @@
 """Graphs as networkx objects, as padded tensors and as files, and the checks between them."""
 
+from graphscore.graphs.attributes import NOTHING, AttributeSettings
 from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.condition import NO_CONDITION, Condition
 from graphscore.graphs.files import read_graphs, write_graphs
-from graphscore.graphs.schema import NOTHING, AttributeSettings, Schema
+from graphscore.graphs.schema import Schema
 from graphscore.graphs.simple import Repairs
 from graphscore.graphs.state import GraphState, node_mask_of_sizes, pair_mask
 from graphscore.graphs.validation import COMMUNITY, GraphList, prepare_graphs

@@ -8,9 +8,13 @@ import os
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+import networkx as nx
 
 from graphscore import atomic
 from graphscore.errors import GraphDataError, OutputError
+from graphscore.graphs.attributes import AttributeSettings
 from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.contents import contents, members
 from graphscore.graphs.formats import FORMATS, Format, ManyPerFile, OnePerFile, WholeFolder
@@ -164,6 +168,32 @@ def keeps_attributes(path: str | os.PathLike[str], format: str | None = None) ->
     (False, True)
     """
     return _Named.of(Path(path), format).keeps_attributes
+
+
+def lost_attributes(
+    path: str | os.PathLike[str], names: AttributeSettings, *, format: str | None = None
+) -> list[str]:
+    """Return the attributes that are lost in files of this name, found by writing and reading one.
+
+    >>> lost_attributes("new.gml", AttributeSettings(node_type="label", edge_type="bond"))
+    ['label']
+    """
+    form = _Named.of(Path(path), format).form
+    if not (isinstance(form, OnePerFile) and form.keeps_attributes):
+        return [*names.of_nodes, *names.of_edges]
+    lost = []
+    probe: nx.Graph[Any] = nx.path_graph(2)
+    every = [(probe.nodes[0], name, False) for name in names.of_nodes]
+    for place, name, of_edge in [*every, *((probe.edges[0, 1], n, True) for n in names.of_edges)]:
+        place[name] = "a"
+        try:
+            (found,) = form.decode(form.encode(probe), "probe", Reading(edge_attributes=[name]))
+            kept = found.graph.edges[0, 1] if of_edge else found.graph.nodes[0]
+        except GraphDataError:
+            kept = {}
+        lost += [] if kept.get(name) == "a" else [name]
+        del place[name]
+    return lost
 
 
 def check_target(path: str | os.PathLike[str], number: int, *, format: str | None = None) -> None:

@@ -95,7 +95,8 @@ class Reading:
     ) -> None:
         self.limits = limits = limits or Limits()
         self.repairs = repairs or Repairs()
-        self.edge_attributes = edge_attributes
+        one = isinstance(edge_attributes, str)
+        self.edge_attributes = (edge_attributes,) if one else edge_attributes
         self.bytes_left = limits.max_bytes
         self.nodes_left = limits.max_total_nodes
         self.edges_left = limits.max_total_edges

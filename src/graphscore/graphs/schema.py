@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import networkx as nx
@@ -16,105 +17,16 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from graphscore.errors import GraphDataError
+from graphscore.graphs.attributes import (
+    LARGEST,
+    LONGEST,
+    MOST_VALUES,
+    AttributeSettings,
+    Scale,
+    Types,
+    Value,
+)
 from graphscore.settings import Settings, quoted
-
-MOST_VALUES = 200
-"""Different values of a type; a state holds as many numbers for each node or edge."""
-LARGEST = 1e300
-"""Number that is generated; what would be infinite is this."""
-Value = int | str
-
-
-class AttributeSettings(Settings):
-    """What nodes and edges carry that is learned, by the names of the attributes."""
-
-    node_type: str | None = Field(default=None, max_length=200)
-    """Node attribute with one of several values, such as an element."""
-    edge_type: str | None = Field(default=None, max_length=200)
-    """Edge attribute with one of several values, such as a kind of bond."""
-    edge_weight: str | None = Field(default=None, max_length=200)
-    """Edge attribute that is a number."""
-    node_features: tuple[str, ...] = Field(default=(), max_length=1000)
-    """Node attributes that are numbers."""
-
-    @property
-    def of_nodes(self) -> tuple[str, ...]:
-        """Names of the node attributes."""
-        return (*filter(None, [self.node_type]), *self.node_features)
-
-    @property
-    def of_edges(self) -> tuple[str, ...]:
-        """Names of the edge attributes."""
-        return tuple(filter(None, [self.edge_type, self.edge_weight]))
-
-
-NOTHING = AttributeSettings()
-"""Edges are there or not, and no more is learned."""
-
-
-class Types(Settings):
-    """An attribute with one of several values.
-
-    >>> Types(name="element", values=("C", "O")).number("O")
-    1
-    """
-
-    name: str = Field(max_length=200)
-    values: tuple[Value, ...] = Field(min_length=1, max_length=MOST_VALUES)
-
-    def number(self, value: Value) -> int:
-        """Return which of the values it is."""
-        return self.values.index(value)
-
-
-class Scale(Settings):
-    """An attribute that is a number, and its standard units: (x - mean) / deviation.
-
-    >>> Scale(name="w", mean=1.0, deviation=2.0).standard(np.array([3.0]))
-    array([1.])
-    """
-
-    name: str = Field(max_length=200)
-    mean: float = 0.0
-    deviation: float = Field(default=1.0, gt=0)
-    log: bool = False
-    """The units are those of the logarithm, for numbers above 0 that are better spread so."""
-    whole: bool = False
-    """All numbers were whole, and those that are generated are rounded."""
-
-    @classmethod
-    def of(cls, name: str, numbers: NDArray[np.float64]) -> Scale:
-        """Return the scale of the numbers of all graphs."""
-        whole = bool((numbers == np.round(numbers)).all())
-        log = bool(numbers.min(initial=1) > 0) and _skewness(np.log(numbers)) < _skewness(numbers)
-        units = np.log(numbers) if log else numbers
-        mean, deviation = float(units.mean()), float(units.std())
-        # Equal numbers differ by rounding only.
-        same = not deviation > 1e-9 * max(1.0, abs(mean))
-        return cls(name=name, mean=mean, deviation=1.0 if same else deviation, log=log, whole=whole)
-
-    def in_words(self) -> str:
-        """Return name, mean and deviation for people to read."""
-        of = "log " if self.log else ""
-        return f"{of}{self.name} {self.mean:.3g} ± {self.deviation:.3g}"
-
-    def standard(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return numbers in standard units."""
-        return ((np.log(numbers) if self.log else numbers) - self.mean) / self.deviation
-
-    def original(self, units: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the numbers that standard units stand for."""
-        with np.errstate(over="ignore"):
-            numbers = units * self.deviation + self.mean
-            numbers = np.exp(numbers) if self.log else numbers
-        numbers = np.clip(numbers, -LARGEST, LARGEST)
-        return np.round(numbers) if self.whole else numbers
-
-
-def _skewness(numbers: NDArray[np.float64]) -> float:
-    deviation = numbers - numbers.mean()
-    spread = float(np.sqrt((deviation**2).mean()))
-    return 0.0 if spread == 0 else abs(float((deviation**3).mean())) / spread**3
 
 
 class Schema(Settings):
@@ -293,11 +205,14 @@ class _Attributes:
                 items = (((u, v), data) for u, v, data in graph.edges(data=True))
             for place, data in items:
                 if name not in data:
-                    known = ", ".join(map(quoted, sorted(map(str, data)))) or "none"
+                    known = ""
+                    if self.kind == "node":  # of edges only those that are asked for are there
+                        names = ", ".join(map(quoted, sorted(map(str, data)))) or "none"
+                        known = f" (attributes here: {names})"
                     raise GraphDataError(
                         f"{self._where(b, place)}: no attribute {quoted(name)}, which is to be "
-                        f"learned (attributes here: {known}). Give every {self.kind} that "
-                        "attribute, or name another one."
+                        f"learned{known}. Give every {self.kind} that attribute, or name another "
+                        "one."
                     )
                 yield b, place, data[name]
 
@@ -314,33 +229,39 @@ class _Attributes:
         values: dict[Value, None] = {}
         for b, place, found in self._each(name):
             value = found.item() if isinstance(found, np.generic) else found
-            if not isinstance(value, int | str):
+            value = value.value if isinstance(value, Enum) else value
+            if not _is_type(value):
+                advice = ""
+                if isinstance(value, float):
+                    other = "--edge-weight" if self.kind == "edge" else "--node-features"
+                    advice = f" Learn real numbers with {other}."
                 raise GraphDataError(
                     f"{self._where(b, place)}: attribute {quoted(name)} is {quoted(value)}, but a "
-                    "type is a text or a whole number. Learn real numbers with --edge-weight or "
-                    "--node-features (edge_weight=, node_features=)."
+                    f"type is a text of at most {LONGEST} characters, a whole number or a truth "
+                    f"value.{advice}"
                 )
-            if value not in values:
-                values[value] = None
-                first = next(iter(values))
-                if isinstance(first, str) != isinstance(value, str):
-                    raise GraphDataError(
-                        f"{self._where(b, place)}: attribute {quoted(name)} is {quoted(value)}, "
-                        f"and {quoted(first)} elsewhere. Write all of them as texts, or all as "
-                        "numbers."
-                    )
-                if len(values) > MOST_VALUES:
-                    raise GraphDataError(
-                        f"{self._where(b, place)}: attribute {quoted(name)} has more than "
-                        f"{MOST_VALUES} different values, but a type has so many at most. Join "
-                        "rare values, or leave it out."
-                    )
+            first = next(iter(values), value)
+            if type(first) is not type(value):
+                raise GraphDataError(
+                    f"{self._where(b, place)}: attribute {quoted(name)} is {quoted(value)}, and "
+                    f"{quoted(first)} elsewhere. Write all of them as texts, or all as numbers."
+                )
+            values[value] = None
+            if len(values) > MOST_VALUES:
+                raise GraphDataError(
+                    f"{self._where(b, place)}: attribute {quoted(name)} has more than "
+                    f"{MOST_VALUES} different values, but a type has so many at most. Join rare "
+                    "values, or leave it out."
+                )
         if not values:
-            raise GraphDataError(
-                f"no {self.kind} has an attribute {quoted(name)}, because there is no {self.kind}. "
-                "Leave it out."
-            )
-        return Types(name=name, values=tuple(sorted(map(_plain, values))))
+            raise self._nothing(name)
+        return Types(name=name, values=tuple(sorted(values)))
+
+    def _nothing(self, name: str) -> GraphDataError:
+        return GraphDataError(
+            f"no {self.kind} has an attribute {quoted(name)}, because there is no {self.kind}. "
+            "Leave it out."
+        )
 
     def indices(self, types: Types) -> NDArray[np.int64]:
         """Return the number of every value among those of a type.
@@ -351,6 +272,7 @@ class _Attributes:
         numbers = {value: k for k, value in enumerate(types.values)}
         found = []
         for b, place, value in self._each(types.name):
+            value = value.value if isinstance(value, Enum) else value
             if value not in numbers:
                 known = ", ".join(map(quoted, types.values[:10]))
                 raise GraphDataError(
@@ -372,18 +294,25 @@ class _Attributes:
                 number = math.nan if isinstance(value, str) else float(value)
             except (TypeError, ValueError, OverflowError):
                 number = math.nan
-            if not math.isfinite(number):
+            if not abs(number) <= LARGEST:
+                advice = ""
+                if isinstance(value, str):
+                    advice = f", or learn it with --{self.kind}-type ({self.kind}_type=)"
                 raise GraphDataError(
                     f"{self._where(b, place)}: attribute {quoted(name)} is {quoted(value)}, but a "
-                    f"finite number is expected. Correct it, or learn it with --{self.kind}-type "
-                    f"({self.kind}_type=)."
+                    f"finite number, at most {LARGEST:g}, is expected. Correct it{advice}."
                 )
             found.append(number)
+        if not found:
+            raise self._nothing(name)
         return np.array(found, dtype=np.float64)
 
 
-def _plain(value: Value) -> Any:
-    return int(value) if isinstance(value, int) else value
+def _is_type(value: Any) -> bool:
+    """Return whether a value can be one of several, and be stored."""
+    if isinstance(value, str):
+        return len(value) <= LONGEST and not any("\ud800" <= c <= "\udfff" for c in value)
+    return isinstance(value, int) and abs(value) <= 2**62
 
 
 def structure_of(graph: nx.Graph[Any]) -> nx.Graph[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -241,6 +241,37 @@ def check_simple(
     if loops and not repairs.drop_self_loops:
         raise self_loops(where, loops, next(iter(nx.nodes_with_selfloops(graph))))
     return loops
+
+
+def renumbered(where: str, source: nx.Graph[Any], kept: Collection[str] | None) -> nx.Graph[Any]:
+    """Copy onto nodes 0..n-1 in node order, without self-loops, directions or other attributes.
+
+    Args:
+        where: its name, for errors.
+        source: the graph.
+        kept: names of the edge attributes that are kept; None for all.
+
+    Raises:
+        GraphDataError: the two directions of an edge have different attributes.
+    """
+    number = {node: k for k, node in enumerate(source)}
+    graph: nx.Graph[Any] = nx.Graph()
+    graph.add_nodes_from((number[node], data) for node, data in source.nodes(data=True))
+    if kept == ():
+        graph.add_edges_from((number[u], number[v]) for u, v in source.edges() if u != v)
+        return graph
+    for u, v, data in source.edges(data=True):
+        ends, chosen = (number[u], number[v]), data
+        if kept is not None:
+            chosen = {name: data[name] for name in kept if name in data}
+        if source.is_directed() and graph.has_edge(*ends) and graph.edges[ends] != chosen:
+            raise GraphDataError(
+                f"{where}: the edge between nodes {u!r} and {v!r} has other attributes in the "
+                "other direction, but one undirected edge is expected. Make them equal."
+            )
+        if u != v:
+            graph.add_edge(*ends, **{str(name): value for name, value in chosen.items()})
+    return graph
 
 
 def check_weight(where: str, tail: object, head: object, weight: object) -> None:

@@ -24,6 +24,7 @@ from graphscore.graphs.simple import (
     SimpleEdges,
     check_simple,
     no_nodes,
+    renumbered,
     simple_edges,
 )
 
@@ -121,10 +122,11 @@ def prepare_candidates(
     Raises:
         GraphDataError: as `prepare_graphs`.
     """
+    kept = (edge_attributes,) if isinstance(edge_attributes, str) else edge_attributes
     result = GraphList()
     with _garbage_collection_paused():
         for candidate in candidates:
-            graph, changes = _prepared(candidate, repairs, edge_attributes)
+            graph, changes = _prepared(candidate, repairs, kept)
             check_size(candidate.where, graph.number_of_nodes(), max_nodes)
             for change in changes:
                 result.repaired[change] = result.repaired.get(change, 0) + 1
@@ -315,7 +317,7 @@ def _prepared(
     if not candidate.clean:
         weighted = edge_attributes is None or "weight" in edge_attributes
         loops = check_simple(where, source, repairs, weighted=weighted)
-        graph = _renumbered(source, edge_attributes)
+        graph = renumbered(where, source, edge_attributes)
         if source.is_directed():
             changes.append(DIRECTED)
         if loops:
@@ -323,7 +325,7 @@ def _prepared(
     if repairs.largest_component and not nx.is_connected(graph):
         largest = max(nx.connected_components(graph), key=len)
         graph.remove_nodes_from([node for node in graph if node not in largest])
-        graph = _renumbered(graph, edge_attributes)
+        graph = renumbered(where, graph, edge_attributes)
         changes.append("reduced to largest component")
     for node, attributes in graph.nodes(data=True):
         if FEATURE in attributes:
@@ -384,17 +386,3 @@ def _refuse_infinite(where: str, name: str, values: NDArray[np.float64]) -> None
             f"{where}: attribute {name!r} holds NaN or infinity, but finite numbers are "
             "expected. Replace or drop them first."
         )
-
-
-def _renumbered(source: nx.Graph[Any], kept: Collection[str] | None) -> nx.Graph[Any]:
-    """Copy onto nodes 0..n-1 in node order, without self-loops, directions or other attributes."""
-    number = {node: k for k, node in enumerate(source)}
-    graph: nx.Graph[Any] = nx.Graph()
-    graph.add_nodes_from((number[node], data) for node, data in source.nodes(data=True))
-    edges: Any = source.edges(data=True) if kept != () else ((u, v, {}) for u, v in source.edges())
-    graph.add_edges_from(
-        (number[u], number[v], data if kept is None else {k: data[k] for k in kept if k in data})
-        for u, v, data in edges
-        if u != v
-    )
-    return graph

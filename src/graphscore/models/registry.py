@@ -85,6 +85,11 @@ def resolve_settings(given: Mapping[str, Any], *, nodes: int, on_cpu: bool) -> R
     name = given.get("model", DEFAULT_MODEL)
     entry = find_entry(name)
     sections = {key: _plain(value) for key, value in given.items() if key != "model"}
+    if sections.get("attributes") and "attributes" not in entry.model.Settings.model_fields:
+        raise SettingsError(
+            f"{min(sections['attributes'])}: the model {name!r} learns edges only. Leave it out, "
+            f"or use the model {DEFAULT_MODEL!r}."
+        )
     defaults = merge(entry.model.defaults(nodes, on_cpu=on_cpu), entry.preset)
     return entry.model.Settings(**merge(defaults, sections), model=name)
 

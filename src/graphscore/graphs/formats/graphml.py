@@ -11,7 +11,13 @@ from xml.parsers import expat
 import networkx as nx
 
 from graphscore.errors import GraphDataError
-from graphscore.graphs.formats.markup import NamedGraph, check_texts, reason, with_scalars
+from graphscore.graphs.formats.markup import (
+    NamedGraph,
+    check_texts,
+    places_of,
+    reason,
+    with_scalars,
+)
 from graphscore.graphs.formats.text import MAX_LINE, MAX_NAME, check_name
 from graphscore.graphs.limits import Bytes, Reading
 from graphscore.graphs.validation import FEATURE, Candidate
@@ -97,17 +103,17 @@ def encode_graphml(graph: nx.Graph[Any]) -> bytes:
 def _check_attributes(plain: nx.Graph[Any]) -> None:
     """Refuse characters and numbers of keys that could not be read again."""
     keys = set()  # networkx writes one for each type of the values of a name
-    for node, attributes in plain.nodes(data=True):
+    for where, attributes in places_of(plain):
         for name, value in attributes.items():
-            keys.add((name, type(value)))
+            keys.add((where[:4], name, type(value)))
             if _NOT_XML.search(name) or (isinstance(value, str) and _NOT_XML.search(value)):
                 raise GraphDataError(
-                    f"node {node}: attribute {name!r} holds a character that GraphML cannot. "
+                    f"{where}: attribute {name!r} holds a character that GraphML cannot. "
                     "Remove it or write another format."
                 )
     if len(keys) > _MAX_NAMES:
         raise GraphDataError(
-            f"the nodes have {len(keys)} different attributes, but at most {_MAX_NAMES} are "
+            f"nodes and edges have {len(keys)} different attributes, but at most {_MAX_NAMES} are "
             "expected in GraphML. Remove some or write another format."
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator
 from typing import Any
 
 import networkx as nx
@@ -94,6 +95,11 @@ class NamedGraph:
             self.reading.check_edges(self.source, len(self._tails) // 2)
             self.reading.add_bytes(self.source, len(kept) * BYTES_PER_VALUE)
         elif kept:
+            if self._carried.get(ends[::-1], kept) != kept:
+                raise GraphDataError(
+                    f"{self.source}: the edge between {tail!r} and {head!r} has other attributes "
+                    "in the other direction, but one undirected edge is expected. Make them equal."
+                )
             self._carried[ends] = kept
 
     def _number(self, name: object) -> int:
@@ -164,15 +170,19 @@ def with_scalars(graph: nx.Graph[Any]) -> nx.Graph[Any]:
     return plain
 
 
+def places_of(plain: nx.Graph[Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name and the attributes of every node and edge."""
+    yield from ((f"node {node}", data) for node, data in plain.nodes(data=True))
+    yield from ((f"edge {u} - {v}", data) for u, v, data in plain.edges(data=True))
+
+
 def check_texts(plain: nx.Graph[Any], form: str) -> None:
     """Refuse names and texts of attributes that are too long to be read again.
 
     Raises:
         GraphDataError: there is one.
     """
-    of_nodes = ((f"node {node}", data) for node, data in plain.nodes(data=True))
-    of_edges = ((f"edge {u} - {v}", data) for u, v, data in plain.edges(data=True))
-    for where, attributes in (*of_nodes, *of_edges):
+    for where, attributes in places_of(plain):
         for name, value in attributes.items():
             for text, longest in ((name, MAX_NAME), (value, MAX_LINE)):
                 if isinstance(text, str) and len(text) > longest:

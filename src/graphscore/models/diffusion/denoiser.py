@@ -19,7 +19,7 @@ from graphscore.diffusion import (
     SigmaRange,
 )
 from graphscore.errors import SettingsError
-from graphscore.graphs import NOTHING, GraphBatch, Schema
+from graphscore.graphs import COMMUNITY, NOTHING, GraphBatch, Schema
 from graphscore.models.base import NOTHING_LEARNED, check_names
 from graphscore.models.communities import CommunityDistribution, with_communities
 from graphscore.models.diffusion.attributes import (
@@ -118,6 +118,11 @@ class DenoiserModel(DiffusionModel):
                 "Leave out the guide, train both, and use guided_by or `graphscore guide`."
             )
         communities = None
+        if settings.communities and COMMUNITY in settings.attributes.of_nodes:
+            raise SettingsError(
+                f"node attribute {COMMUNITY!r}: new graphs have the community that a node was "
+                "sampled with under that name. Rename the attribute."
+            )
         if settings.communities:
             data, communities = with_communities(data, graphs, show_progress=show_progress)
         sizes = SizeDistribution.of(data.sizes.tolist())
