@@ -55,6 +55,5 @@ def say_ignored(graphs: list[nx.Graph[Any]], learned: AttributeSettings) -> None
     for name, found in values.items():
         is_type = len(found) <= MOST_TYPES and all(may_be for may_be, _ in found)
         remedy = f"; to learn it, --node-type {name}" if is_type else ""
-        say(
-            f"ignored: node attribute {name!r} ({len(found)} value{'s' * (len(found) != 1)}{remedy})"
-        )
+        values_of_it = "1 value" if len(found) == 1 else f"{len(found)} values"
+        say(f"ignored: node attribute {name!r} ({values_of_it}{remedy})")
