@@ -75,11 +75,7 @@ NOTHING = AttributeSettings()
 
 
 class Types(Settings):
-    """An attribute with one of several values.
-
-    >>> Types(name="element", values=("C", "O")).number("O")
-    1
-    """
+    """An attribute with one of several values."""
 
     name: str = Field(max_length=200)
     values: tuple[Value, ...] = Field(min_length=1, max_length=MOST_VALUES)
@@ -90,10 +86,6 @@ class Types(Settings):
         if len(kinds) > 1 or len(set(self.values)) < len(self.values):
             raise ValueError("types must be different values of one kind")
         return self
-
-    def number(self, value: Value) -> int:
-        """Return which of the values it is."""
-        return self.values.index(value)
 
 
 class Scale(Settings):
