@@ -262,7 +262,9 @@ def test_attributes_survive_files(tmp_path, name):
     write_graphs(tmp_path / name, GRAPHS, format=name.split(".")[1])
     found = read_graphs(tmp_path / name, edge_attributes=["bond", "weight"])
     assert [plain(graph) for graph in found] == [kept(graph) for graph in GRAPHS]
+    assert found.ignored == []
     some = read_graphs(tmp_path / name, edge_attributes=["weight"])
+    assert some.ignored == ["bond"]
     assert {name for graph in some for *_, data in graph.edges(data=True) for name in data} == {
         "weight"
     }

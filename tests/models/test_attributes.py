@@ -189,3 +189,5 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     )
     assert "ignored: node attribute 'real' (1 value)" in shown.err
     assert "ignored: node attribute 'kind' (2 values; to learn it, --node-type kind)" in shown.err
+    assert "ignored: edge attribute 'bond'; to learn it, --edge-type or --edge-weight" in shown.err
+    assert "edge attribute 'weight'" not in shown.err

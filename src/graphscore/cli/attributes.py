@@ -45,7 +45,7 @@ NO_ATTRIBUTES = AttributeOptions()
 
 
 def say_ignored(graphs: list[nx.Graph[Any]], learned: AttributeSettings) -> None:
-    """Name the node attributes that are not learned."""
+    """Name the attributes that are not learned."""
     values: dict[str, set[tuple[bool, str]]] = {}
     for graph in graphs:
         for _, attributes in graph.nodes(data=True):
@@ -57,3 +57,5 @@ def say_ignored(graphs: list[nx.Graph[Any]], learned: AttributeSettings) -> None
         remedy = f"; to learn it, --node-type {name}" if is_type else ""
         values_of_it = "1 value" if len(found) == 1 else f"{len(found)} values"
         say(f"ignored: node attribute {name!r} ({values_of_it}{remedy})")
+    for name in getattr(graphs, "ignored", ()):
+        say(f"ignored: edge attribute {name!r}; to learn it, --edge-type or --edge-weight {name}")

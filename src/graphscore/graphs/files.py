@@ -97,13 +97,15 @@ def read_graphs(
         if not path.exists():
             raise GraphDataError(f"{path}: no such file or folder. Check the path.")
         read = _read_folder if path.is_dir() else _read_file
-        return prepare_candidates(
+        result = prepare_candidates(
             reading.timed(read(path, format, reading), path.name),
             repairs=repairs,
             max_nodes=asked,
             source=path.name,
             edge_attributes=edge_attributes,
         )
+        result.ignored = list(reading.ignored)
+        return result
     except OSError as error:
         where = error.filename or path
         raise GraphDataError(f"{where}: cannot read ({error.strerror or error}).") from error

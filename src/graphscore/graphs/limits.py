@@ -30,6 +30,8 @@ BYTES_PER_FILE = 1024
 """What a file of a folder counts besides its contents: its name and its place in lists."""
 BYTES_PER_VALUE = 16
 """What a number or text attribute of a node counts besides its place in the file."""
+MOST_IGNORED = 20
+"""Names of ignored attributes that are noted."""
 BYTES_PER_NAME = 100
 """Of memory; a name of a node that takes more of it counts besides its place in the file."""
 
@@ -97,6 +99,7 @@ class Reading:
         self.repairs = repairs or Repairs()
         one = isinstance(edge_attributes, str)
         self.edge_attributes = (edge_attributes,) if one else edge_attributes
+        self.ignored: dict[str, None] = {}  # names of edge attributes, in order
         self.bytes_left = limits.max_bytes
         self.nodes_left = limits.max_total_nodes
         self.edges_left = limits.max_total_edges
@@ -132,6 +135,11 @@ class Reading:
         self.bytes_left -= number
         if self.bytes_left < 0:
             raise self.too_many_bytes(where)
+
+    def ignore(self, name: str) -> None:
+        """Note that edges have an attribute which is not kept; the first ones are enough."""
+        if name not in self.edge_attributes and len(self.ignored) < MOST_IGNORED:
+            self.ignored[name] = None
 
     def add_name(self, where: str, name: str) -> None:
         """Count the name of a node, which is held until its graph is built, if it is a long one.

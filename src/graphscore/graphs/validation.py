@@ -37,7 +37,8 @@ _REAL, _INTEGER = "buif", "iu"  # what numpy calls booleans, integers and floats
 
 
 class GraphList(list["nx.Graph[Any]"]):
-    """A list of clean graphs with the number of graphs that each repair changed.
+    """A list of clean graphs with the number of graphs that each repair changed (`repaired`), and
+    the edge attributes of their file that were not kept (`ignored`).
 
     >>> loop = nx.Graph([(0, 0), (0, 1)])
     >>> prepare_graphs([loop], repairs=Repairs(drop_self_loops=True)).repaired
@@ -49,6 +50,7 @@ class GraphList(list["nx.Graph[Any]"]):
     ) -> None:
         super().__init__(graphs)
         self.repaired: dict[str, int] = dict(repaired or {})
+        self.ignored: list[str] = []
 
 
 @dataclass(frozen=True)

@@ -186,7 +186,9 @@ class _Lists:
                 self._add(key, value)
             elif once or (element == "edge" and key in self._graph.reading.edge_attributes):
                 self._values[key] = value
-            elif element == "node" and key == FEATURE and _is_not_finite(value):
+            elif element == "edge" and key not in ("id", "key"):  # which programs number edges with
+                self._graph.reading.ignore(key)
+            elif key == FEATURE and _is_not_finite(value):
                 self._values[key] = value  # of a feature, what makes it wrong is enough
 
     def _add(self, key: str, value: object) -> None:

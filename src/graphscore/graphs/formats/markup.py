@@ -92,6 +92,8 @@ class NamedGraph:
         self._heads.append(ends[1])
         kept = {name: attributes[name] for name in wanted if name in attributes}
         if self.attributes is None:
+            for name in attributes.keys() - {"weight"}:
+                self.reading.ignore(name)
             self.reading.check_edges(self.source, len(self._tails) // 2)
             self.reading.add_bytes(self.source, len(kept) * BYTES_PER_VALUE)
         elif kept:
