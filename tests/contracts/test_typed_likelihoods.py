@@ -319,3 +319,10 @@ def test_permuting_the_types_permutes_the_answer(name):
 def test_what_is_stored_is_checked(change):
     with pytest.raises(ValueError, match=r"shares|kind"):
         NodeTypes.from_dict({**NodeTypes((0.5, 0.5)).to_dict(), **change})
+
+
+def test_a_stored_number_of_features_is_bounded():
+    assert NodeFeatures.from_dict({"kind": "node-features", "width": 1000}).width == 1000
+    for width in (0, -1, 1001, True, "1", 1.0, None):
+        with pytest.raises(ValueError, match="node features; 1 to 1000 are expected"):
+            NodeFeatures.from_dict({"kind": "node-features", "width": width})
