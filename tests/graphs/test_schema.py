@@ -71,7 +71,7 @@ def test_what_is_found():
     charge, mass = schema.node_features
     assert (charge.log, charge.whole, mass.whole) == (False, False, True)
     assert (mass.mean, mass.deviation) == (12.0, 0.0)
-    assert (schema.of_edges, schema.of_nodes) == (3, 5)
+    assert (schema.edge_width, schema.node_width) == (3, 5)
     assert schema.names == ALL
     assert Schema(**json.loads(schema.model_dump_json())) == schema
 

@@ -59,8 +59,28 @@ def one_triangle(entries: Tensor) -> Tensor:
     return kept + kept.transpose(1, 2)
 
 
+class _Categorical:
+    """What entries of one of K types have in common."""
+
+    shares: tuple[float, ...]
+
+    @property
+    def width(self) -> int:
+        """Numbers of one entry."""
+        return len(self.shares)
+
+    @property
+    def channels(self) -> int:
+        """Number of input features."""
+        return 3 * self.width
+
+    def posterior(self, noisy: Tensor, sigma: Tensor, prior: Tensor) -> Tensor:
+        """Return prior + (2 x_k - 1) / (2 sigma^2), Bayes' rule for x = e_k + sigma z."""
+        return prior + (noisy - 0.5) / per_graph(sigma, noisy).square()
+
+
 @dataclass(frozen=True)
-class TypedEdges:
+class TypedEdges(_Categorical):
     """Edges of K types: (B,N,N,K), the unit vector of its type, or 0 where there is no edge.
 
     A logit is that of a type against no edge at all.
@@ -79,16 +99,6 @@ class TypedEdges:
 
     present: BernoulliEdges
     shares: tuple[float, ...]
-
-    @property
-    def width(self) -> int:
-        """Numbers of one entry."""
-        return len(self.shares)
-
-    @property
-    def channels(self) -> int:
-        """Number of input features."""
-        return 3 * self.width
 
     @property
     def sums(self) -> int:
@@ -113,10 +123,6 @@ class TypedEdges:
         """Return the logits of the types at each graph's size, (B,1,1,K), or (B,N,N,K) by pair."""
         present = self.present.prior(node_mask, condition, dtype)
         return present.unsqueeze(-1) + log_shares(self.shares, dtype, present.device)
-
-    def posterior(self, noisy: Tensor, sigma: Tensor, prior: Tensor) -> Tensor:
-        """Return prior + (2 x_k - 1) / (2 sigma^2), Bayes' rule for x = e_k + sigma z against z."""
-        return prior + (noisy - 0.5) / per_graph(sigma, noisy).square()
 
     def mean(self, logits: Tensor, sigma: Tensor, mask: Tensor) -> Tensor:
         """Return the probability of every type, exactly symmetric."""
@@ -155,7 +161,7 @@ class TypedEdges:
 
 
 @dataclass(frozen=True)
-class NodeTypes:
+class NodeTypes(_Categorical):
     """Nodes of K types: (B,N,K), the unit vector of its type.
 
     Attributes:
@@ -163,16 +169,6 @@ class NodeTypes:
     """
 
     shares: tuple[float, ...]
-
-    @property
-    def width(self) -> int:
-        """Numbers of one entry."""
-        return len(self.shares)
-
-    @property
-    def channels(self) -> int:
-        """Number of input features."""
-        return 3 * self.width
 
     sums = 0
 
@@ -193,10 +189,6 @@ class NodeTypes:
     def prior(self, node_mask: Tensor, condition: Condition, dtype: torch.dtype) -> Tensor:
         """Return the logits of the types, (1,1,K)."""
         return log_shares(self.shares, dtype, node_mask.device).view(1, 1, -1)
-
-    def posterior(self, noisy: Tensor, sigma: Tensor, prior: Tensor) -> Tensor:
-        """Return prior + (2 x_k - 1) / (2 sigma^2), Bayes' rule for x = e_k + sigma z."""
-        return prior + (noisy - 0.5) / per_graph(sigma, noisy).square()
 
     def mean(self, logits: Tensor, sigma: Tensor, mask: Tensor) -> Tensor:
         """Return the probability of every type."""
@@ -222,9 +214,7 @@ class NodeTypes:
     def features(self, noisy: Tensor, sigma: Tensor, prior: Tensor, mask: Tensor) -> Features:
         """Return standardised values, bounded posterior logits and probabilities of all types."""
         logits = self.posterior(noisy, sigma, prior)
-        relative = logits - logits.logsumexp(
-            -1, keepdim=True
-        )  # what all have in common says nothing
+        relative = logits.log_softmax(-1)  # what all types have in common says nothing
         before, after = prior.softmax(-1), logits.softmax(-1)
         channels = categorical_features(noisy, sigma, before, after, relative, mask.unsqueeze(-1))
         return Features(channels, noisy.new_empty(0))

@@ -85,14 +85,14 @@ class Schema(Settings):
         return 0 if self.node_type is None else len(self.node_type.values)
 
     @property
-    def of_edges(self) -> int:
+    def edge_width(self) -> int:
         """Numbers that an edge is in a state; 0 if edges carry nothing."""
         if self.edge_type is None and self.edge_weight is None:
             return 0
         return self.edge_types + (self.edge_weight is not None)
 
     @property
-    def of_nodes(self) -> int:
+    def node_width(self) -> int:
         """Numbers that a node is in a state; 0 if nodes carry nothing."""
         return self.node_types + len(self.node_features)
 
@@ -112,33 +112,33 @@ class Schema(Settings):
 
     def edge_entries(self, graphs: Sequence[nx.Graph[Any]], width: int) -> NDArray[Any] | None:
         """Return (B,N,N,C) numbers of the edges of graphs on nodes 0..n-1, or None."""
-        if not self.of_edges:
+        if not self.edge_width:
             return None
         kind = np.uint8 if self.edge_weight is None else np.float32
-        entries = np.zeros((len(graphs), width, width, self.of_edges), dtype=kind)
+        entries = np.zeros((len(graphs), width, width, self.edge_width), dtype=kind)
         attributes = _Attributes(graphs, "edge")
         graph_of, tails, heads = attributes.places()
         number = np.zeros(len(tails), dtype=np.int64)
         if self.edge_type is not None:
             number = attributes.indices(self.edge_type)
-        for u, v in ((tails, heads), (heads, tails)):
-            entries[graph_of, u, v, number] = 1
-            if self.edge_weight is not None:
-                numbers = attributes.numbers(self.edge_weight.name)
-                entries[graph_of, u, v, -1] = self.edge_weight.standard(numbers)
+        entries[graph_of, tails, heads, number] = 1
+        if self.edge_weight is not None:
+            numbers = attributes.numbers(self.edge_weight.name)
+            entries[graph_of, tails, heads, -1] = self.edge_weight.standard(numbers)
+        entries[graph_of, heads, tails] = entries[graph_of, tails, heads]
         return entries
 
     def node_entries(self, graphs: Sequence[nx.Graph[Any]], width: int) -> NDArray[Any] | None:
         """Return (B,N,C) numbers of the nodes of graphs on nodes 0..n-1, or None."""
-        if not self.of_nodes:
+        if not self.node_width:
             return None
         kind = np.float32 if self.node_features else np.uint8
-        entries = np.zeros((len(graphs), width, self.of_nodes), dtype=kind)
+        entries = np.zeros((len(graphs), width, self.node_width), dtype=kind)
         attributes = _Attributes(graphs, "node")
         graph_of, nodes = attributes.places()
         if self.node_type is not None:
             entries[graph_of, nodes, attributes.indices(self.node_type)] = 1
-        first = self.of_nodes - len(self.node_features)
+        first = self.node_width - len(self.node_features)
         for column, scale in enumerate(self.node_features, start=first):
             numbers = attributes.numbers(scale.name)
             entries[graph_of, nodes, column] = scale.standard(numbers)
@@ -228,8 +228,7 @@ class _Attributes:
         """
         values: dict[Value, None] = {}
         for b, place, found in self._each(name):
-            value = found.item() if isinstance(found, np.generic) else found
-            value = value.value if isinstance(value, Enum) else value
+            value = _plain(found)
             if not _is_type(value):
                 advice = ""
                 if isinstance(value, float):
@@ -271,8 +270,8 @@ class _Attributes:
         """
         numbers = {value: k for k, value in enumerate(types.values)}
         found = []
-        for b, place, value in self._each(types.name):
-            value = value.value if isinstance(value, Enum) else value
+        for b, place, given in self._each(types.name):
+            value = _plain(given)
             if value not in numbers:
                 known = ", ".join(map(quoted, types.values[:10]))
                 raise GraphDataError(
@@ -306,6 +305,12 @@ class _Attributes:
         if not found:
             raise self._nothing(name)
         return np.array(found, dtype=np.float64)
+
+
+def _plain(value: Any) -> Any:
+    """Return what a numpy number or a member of an enumeration stands for."""
+    value = value.value if isinstance(value, Enum) else value
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_type(value: Any) -> bool:

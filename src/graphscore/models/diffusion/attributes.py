@@ -23,10 +23,11 @@ from graphscore.graphs import AttributeSettings, GraphBatch, GraphState, Schema
 
 def likelihood_of(data: GraphBatch, schema: Schema) -> GraphLikelihood:
     """Return the likelihood whose prior fits training graphs."""
-    edges: Likelihood = BernoulliEdges.of(data)
+    present = BernoulliEdges.of(data)
+    edges: Likelihood = present
     if data.edge_entries is not None:
         types = data.edge_entries[..., : schema.edge_types].sum((0, 1, 2)).tolist()
-        edges = _edges(BernoulliEdges.of(data), shares_of(types), schema)
+        edges = _edges(present, shares_of(types), schema)
     nodes = None
     if data.node_entries is not None:
         shares = data.node_entries[..., : schema.node_types].sum((0, 1)).tolist()
@@ -36,10 +37,11 @@ def likelihood_of(data: GraphBatch, schema: Schema) -> GraphLikelihood:
 
 def blank_likelihood(schema: Schema) -> GraphLikelihood:
     """Return a likelihood of the shape of a schema, all types alike."""
-    edges: Likelihood = BernoulliEdges(EdgeDensity(level=0.0))
-    if schema.of_edges:
-        edges = _edges(BernoulliEdges(EdgeDensity(level=0.0)), (1.0,) * schema.edge_types, schema)
-    nodes = _nodes((1.0,) * schema.node_types, schema) if schema.of_nodes else None
+    present = BernoulliEdges(EdgeDensity(level=0.0))
+    edges: Likelihood = present
+    if schema.edge_width:
+        edges = _edges(present, (1.0,) * schema.edge_types, schema)
+    nodes = _nodes((1.0,) * schema.node_types, schema) if schema.node_width else None
     return GraphLikelihood(edges, nodes)
 
 
@@ -72,7 +74,7 @@ def graphs_of_state(clean: GraphState, schema: Schema) -> list[nx.Graph[Any]]:
     for b, graph in enumerate(graphs):
         schema.attach(
             graph,
-            edges[b].numpy() if schema.of_edges else None,
+            edges[b].numpy() if schema.edge_width else None,
             None if nodes is None else nodes[b, mask[b]].numpy(),
         )
     return graphs
@@ -108,20 +110,20 @@ def stored_likelihood(values: dict[str, Any], schema: Schema, *, within: bool) -
         SettingsError, ValueError: it is none, or does not fit the schema.
     """
     nodes = None
-    if schema.of_nodes:
+    if schema.node_width:
         if values.keys() != {"edges", "nodes"}:
             raise ValueError("a likelihood without nodes, which carry something")
         values, of_nodes = values["edges"], values["nodes"]
         kind: Any = blank_likelihood(schema).nodes
         nodes = type(kind).from_dict(of_nodes)
-        if nodes.width != schema.of_nodes:
+        if nodes.width != schema.node_width:
             raise ValueError("a likelihood of other nodes than the schema's")
     kinds: dict[bool, Any] = {True: WeightedEdges, False: TypedEdges}
     edges: Any = BernoulliEdges
-    if schema.of_edges:
+    if schema.edge_width:
         edges = kinds[schema.edge_weight is not None]
     found = GraphLikelihood(edges.from_dict(values), nodes)
-    if schema.of_edges and found.edges.width != schema.of_edges:
+    if schema.edge_width and found.edges.width != schema.edge_width:
         raise ValueError("a likelihood of other edges than the schema's")
     if (edges_of(found).within is not None) != within:
         raise ValueError("a density within communities belongs to models conditioned on them")

@@ -61,7 +61,7 @@ class DiffusionModel(Model):
         chunks = chunks_of_similar_size(sizes, PAIRS_PER_CHUNK.get(run.device.type, 100_000))
         graphs: dict[int, nx.Graph[Any]] = {}
         steps = sampling.total_steps(noise)
-        bytes_per_pair = 4 * (self.settings.network.numbers_per_pair + self.schema.of_edges)
+        bytes_per_pair = 4 * (self.settings.network.numbers_per_pair + self.schema.edge_width)
         with (
             progress("sampling", steps * len(chunks), enabled=run.show_progress) as update,
             fits_memory(int(sizes.max()), bytes_per_pair, self._edges(request), run.device),
