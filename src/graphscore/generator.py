@@ -21,6 +21,7 @@ from graphscore.diffusion.selection import GUIDANCE_WEIGHTS, Selection, select
 from graphscore.errors import GraphscoreError, SettingsError
 from graphscore.graphs import NOTHING, GraphBatch, Schema, prepare_graphs
 from graphscore.graphs.attributes import given_names
+from graphscore.graphs.packed import sizes_of
 from graphscore.metrics import EvaluationResult, evaluate
 from graphscore.models import (
     MODELS,
@@ -138,7 +139,7 @@ class GraphGenerator:
         given = merge(self._given, {"attributes": named} if named else {})
         names = getattr(check_settings(given, on_cpu=self._on_cpu), "attributes", NOTHING)
         clean = prepare_graphs(graphs, source=source, edge_attributes=names.of_edges)
-        SizeDistribution.of(map(len, clean))  # refuses what has no room in the matrices made next
+        SizeDistribution.of(sizes_of(clean))  # refuses what has no room in the matrices made next
         schema = Schema.of(clean, names)
         data = GraphBatch.from_networkx(clean, schema=schema)
         settings = resolve_settings(given, nodes=data.max_nodes, on_cpu=self._on_cpu)
@@ -148,7 +149,7 @@ class GraphGenerator:
                 settings, clean, data, show_progress=self.show_progress
             )
             trainer = model.trainer(data, device=self.device, accelerate=self.accelerate)
-            untrained = Artifact(model, described, graphs=list(clean))
+            untrained = Artifact(model, described, graphs=clean)
             self._artifact = TrainingRun(untrained, trainer, folder, self.device).train(
                 stored,
                 checkpoint_seconds=checkpoint_seconds,

@@ -10,6 +10,8 @@ from cyclopts import Group, Parameter
 from graphscore.streams import say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import networkx as nx
 
     from graphscore.graphs import AttributeSettings
@@ -44,7 +46,7 @@ NO_ATTRIBUTES = AttributeOptions()
 """Which edges there are, and nothing else."""
 
 
-def say_ignored(graphs: list[nx.Graph[Any]], learned: AttributeSettings) -> None:
+def say_ignored(graphs: Sequence[nx.Graph[Any]], learned: AttributeSettings) -> None:
     """Name the attributes that are not learned."""
     values: dict[str, set[tuple[bool, str]]] = {}
     for graph in graphs:

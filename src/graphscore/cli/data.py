@@ -12,7 +12,7 @@ from graphscore.cli.option_types import Flag, WholeNumber
 from graphscore.streams import say
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     import networkx as nx
 
@@ -66,7 +66,7 @@ def load(
     split: str,
     max_nodes: int | None = None,
     edge_attributes: Collection[str] = (),
-) -> list[nx.Graph[Any]]:
+) -> Sequence[nx.Graph[Any]]:
     """Read graphs from a dataset (`NAME` or `NAME:SPLIT`) or a path.
 
     Args:
@@ -89,7 +89,13 @@ def load(
     names = [info.name for info in list_datasets()]
     if name in names:
         graphs = load_dataset(name, data_dir=options.data_dir).split(chosen or split)
-        clean = prepare_graphs(graphs, repairs=repairs, max_nodes=max_nodes, source=data)
+        clean = prepare_graphs(
+            graphs,
+            repairs=repairs,
+            max_nodes=max_nodes,
+            source=data,
+            edge_attributes=edge_attributes,
+        )
     elif not _looks_like_a_path(data):
         raise DatasetError(
             f"{data!r} is neither a file, a folder nor a dataset.{did_you_mean(name, names)} "

@@ -26,6 +26,7 @@ from graphscore.graphs.attributes import (
     Types,
     Value,
 )
+from graphscore.graphs.packed import PackedAttributes, PackedGraphs
 from graphscore.settings import Settings, quoted
 
 
@@ -51,7 +52,7 @@ class Schema(Settings):
         Raises:
             GraphDataError: a node or edge without a named attribute, or with another kind of value.
         """
-        nodes, edges = _Attributes(graphs, "node"), _Attributes(graphs, "edge")
+        nodes, edges = _attributes_of(graphs, "node"), _attributes_of(graphs, "edge")
         weight = names.edge_weight
         return cls(
             node_type=None if names.node_type is None else nodes.types(names.node_type),
@@ -116,7 +117,7 @@ class Schema(Settings):
             return None
         kind = np.uint8 if self.edge_weight is None else np.float32
         entries = np.zeros((len(graphs), width, width, self.edge_width), dtype=kind)
-        attributes = _Attributes(graphs, "edge")
+        attributes = _attributes_of(graphs, "edge")
         graph_of, tails, heads = attributes.places()
         number = np.zeros(len(tails), dtype=np.int64)
         if self.edge_type is not None:
@@ -134,7 +135,7 @@ class Schema(Settings):
             return None
         kind = np.float32 if self.node_features else np.uint8
         entries = np.zeros((len(graphs), width, self.node_width), dtype=kind)
-        attributes = _Attributes(graphs, "node")
+        attributes = _attributes_of(graphs, "node")
         graph_of, nodes = attributes.places()
         if self.node_type is not None:
             entries[graph_of, nodes, attributes.indices(self.node_type)] = 1
@@ -175,6 +176,13 @@ class Schema(Settings):
         for name, values in columns.items():
             for key, value in zip(keys, values):
                 view[tuple(key) if isinstance(key, list) else key][name] = value
+
+
+def _attributes_of(graphs: Sequence[nx.Graph[Any]], kind: str) -> _Attributes | PackedAttributes:
+    """Return the attributes of all nodes, or of all edges."""
+    if isinstance(graphs, PackedGraphs):
+        return PackedAttributes(graphs, kind)
+    return _Attributes(graphs, kind)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from graphscore.errors import GraphDataError
 from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.limits import check_size
+from graphscore.graphs.packed import PackedGraphs
 from graphscore.graphs.simple import (
     DIRECTED,
     LOOPS,
@@ -78,8 +79,10 @@ def prepare_graphs(
     max_nodes: int | None = None,
     source: str = "graphs",
     edge_attributes: Collection[str] | None = (),
-) -> GraphList:
+) -> GraphList | PackedGraphs:
     """Return copies of `graphs` as simple undirected networkx graphs on nodes 0..n-1.
+
+    `PackedGraphs` are that already and stay packed.
 
     Node order, node attributes and isolated nodes are kept, and of edge attributes those named.
 
@@ -102,6 +105,9 @@ def prepare_graphs(
         >>> prepare_graphs([path, np.array([[0, 1], [1, 0]])])[0].edges
         EdgeView([(0, 1), (1, 2)])
     """
+    if isinstance(graphs, PackedGraphs) and not repairs.largest_component:
+        check_size(source, max(graphs.nodes, default=0), max_nodes)
+        return graphs if edge_attributes is None else graphs.keeping(edge_attributes)
     return prepare_candidates(
         _candidates(graphs, source, repairs),
         repairs=repairs,
