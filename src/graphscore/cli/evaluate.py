@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -11,6 +11,13 @@ from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions, say_not_c
 from graphscore.cli.data import READING, ReadingOptions, load_to_compare
 from graphscore.cli.option_types import Flag
 from graphscore.cli.tables import print_evaluations, print_json, print_text
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from graphscore.metrics import EvaluationResult
+
+    Graphs = list[nx.Graph[Any]]
 
 
 def evaluate(
@@ -71,10 +78,16 @@ def evaluate(
     known = None if training is None else read(training, split="train")
     say_not_compared([generated, held_out, known or []], names)
     drop = False if keep_isolated else None
-    compare = partial(metrics.evaluate, kernel=kernel, drop_isolated=drop, **names.model_dump())
-    results = {"samples": compare(generated, held_out, training=known)}
+    named = names.model_dump()
+
+    def compare(graphs: Graphs, training: Graphs | None = None) -> EvaluationResult:
+        return metrics.evaluate(
+            graphs, held_out, training=training, kernel=kernel, drop_isolated=drop, **named
+        )
+
+    results = {"samples": compare(generated, known)}
     if known is not None:
-        results["training set"] = compare(known, held_out)
+        results["training set"] = compare(known)
     shares = None
     if check is not None and known is not None:
         types = names.model_dump(include={"node_type", "edge_type"})

@@ -270,7 +270,7 @@ class Attributes:
                 many different ones.
         """
         numbers: dict[Value, int] = {}
-        kind: type | None = None
+        kind: Any = None
         found: list[int] = []
         for b, place, given in self._each(name):
             number = numbers.get(given) if type(given) is kind else None

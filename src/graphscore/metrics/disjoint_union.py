@@ -92,11 +92,11 @@ class GraphUnion:
         dst = np.array(neighbours, dtype=np.int64) + first[owner]
         _check_loops(src, dst, owner)
         order = np.lexsort((dst, src))
-        columns = {
+        directed = {
             name: _in_both_directions(numbers, src, dst)[order]
             for name, numbers in (of_edges or {}).items()
         }
-        return cls(size, src[order], dst[order], of_nodes or {}, columns)
+        return cls(size, src[order], dst[order], of_nodes or {}, directed)
 
     def __len__(self) -> int:
         return len(self.sizes)

@@ -272,7 +272,7 @@ def _native(graph: _Graph) -> rustworkx.PyGraph[int | None, None]:
     palette, edges = graph
     made: rustworkx.PyGraph[int | None, None] = rustworkx.PyGraph()
     made.add_nodes_from(palette)
-    made.extend_from_edge_list(list(map(tuple, edges)))
+    made.extend_from_edge_list([(one, other) for one, other in edges])
     return made
 
 
