@@ -252,7 +252,7 @@ def test_kernels_do_not_saturate():
     for size in (2, 30):
         source = random.Random(0)
 
-        def graphs(shift, count=60, size=size, source=source):
+        def graphs(shift, count=300, size=size, source=source):
             made = [nx.path_graph(size) for _ in range(count)]
             for graph in made:
                 for edge in graph.edges:

@@ -260,3 +260,18 @@ def test_texts_and_numbers_are_not_mixed_up_between_lists():
         novelty([one], [other], edge_type="bond")
     with pytest.raises(GraphDataError, match="is True, and 1 elsewhere"):
         novelty([one], [nx.Graph([(0, 1, {"bond": True})])], edge_type="bond")
+
+
+@pytest.mark.parametrize("names", NAMES[1:3], ids=["nodes", "edges"])
+def test_types_are_seen_by_hashes_so_that_nothing_is_left_to_search(names, monkeypatch):
+    """Else thousands of molecules of one skeleton would be compared one by one."""
+    monkeypatch.setattr("graphscore.metrics.isomorphism._QUICK_CALLS", 0)
+    graphs = []
+    for place in range(4):
+        graph = typed(nx.path_graph(9), np.random.default_rng(0), "C", (1,))
+        graph.nodes[place]["element"] = "N"
+        graph.edges[place, place + 1]["bond"] = 2
+        graphs.append(graph)
+    (union,) = unions_of({"samples": graphs}, AttributeSettings(**names))
+    classes = classes_of_unions(union, max_steps=0)
+    assert (classes.labels, classes.alike) == ([0, 1, 2, 3], {})
