@@ -65,10 +65,10 @@ def _say_others(
         of_edges.update(dict.fromkeys(getattr(graphs, "ignored", ())))
         for graph in graphs:
             for _, attributes in graph.nodes(data=True):
-                for name in attributes.keys() - set(named.of_nodes):
-                    value = attributes[name]
-                    may_be_type = isinstance(value, int | str)
-                    values.setdefault(str(name), set()).add((may_be_type, str(value)))
+                for name, value in attributes.items():
+                    if name not in named.of_nodes:
+                        may_be_type = isinstance(value, int | str)
+                        values.setdefault(str(name), set()).add((may_be_type, str(value)))
     for name, found in values.items():
         is_type = len(found) <= MOST_TYPES and all(may_be for may_be, _ in found)
         remedy = f"; to {verb} it, --node-type {name}" if is_type else ""
