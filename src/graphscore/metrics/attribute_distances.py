@@ -20,7 +20,8 @@ from graphscore.metrics.mmd import mmd
 
 TYPED_DEGREE = "typed_degree"
 SIGMA_OF_TYPES, SIGMA_OF_NUMBERS = 1.0, 0.3
-"""Widths. All distances are at most about 1, so that no kernel is near zero for most pairs."""
+"""Widths. Total variation is at most 1, and two numbers of the reference are 1/3 apart on average,
+so that kernels are not near zero for most pairs, however few edges graphs have."""
 
 _Row = tuple[str, IntArray, IntArray]
 """Name of a row, and graph and value of everything that is counted."""
