@@ -23,6 +23,7 @@ from graphscore.graphs import NOTHING, GraphBatch, Schema, prepare_graphs
 from graphscore.graphs.attributes import given_names
 from graphscore.graphs.packed import sizes_of
 from graphscore.metrics import EvaluationResult, evaluate
+from graphscore.metrics.attributes import unions_of
 from graphscore.models import (
     MODELS,
     CommunityDistribution,
@@ -329,11 +330,8 @@ class GraphGenerator:
         artifact = self._trained()
         check_number(number)
         reference = prepare_graphs(validation, source="validation graphs", edge_attributes=None)
-
-        def distance(value: Any) -> float:
-            return evaluate(self.sample(number, seed=seed, **{option: value}), reference).average
-
-        selection = select(candidates, distance)
+        draw = partial(self.sample, number, seed=seed)
+        selection = select(candidates, lambda v: evaluate(draw(**{option: v}), reference).average)
         best = artifact.model.with_options(**{option: selection.best})
         self._artifact = artifact.with_model(best)
         return selection
@@ -344,12 +342,14 @@ class GraphGenerator:
         """Sample graphs and compare them with reference graphs; novelty if trained in this process.
 
         Args:
-            reference: graphs held out from training.
+            reference: graphs held out from training, with the attributes that were learned.
             number: graphs to sample; as many as there are reference graphs if not given.
         """
         held_out = prepare_graphs(reference, source="reference graphs", edge_attributes=None)
+        names = getattr(self._trained().model.settings, "attributes", NOTHING)
+        unions_of({"reference": held_out}, names)  # refuses them before the long work
         samples = self.sample(len(held_out) if number is None else number, seed=seed)
-        return evaluate(samples, held_out, training=self._trained().graphs)
+        return evaluate(samples, held_out, training=self._trained().graphs, **names.model_dump())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a folder: `checkpoint.json` and its tensors.

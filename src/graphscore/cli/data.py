@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     import networkx as nx
 
+    from graphscore.graphs import AttributeSettings
+
 FORMATS = "graph6, sparse6, npz, graphml, gml, edgelist, tu"
 """Names of file formats for help; a test compares them with `graphscore.graphs.formats`, which
 is not imported here because it imports torch."""
@@ -118,16 +120,20 @@ def load(
     return clean
 
 
-def load_structures(
-    data: str, options: ReadingOptions, *, split: str, max_nodes: int | None = None
+def load_to_compare(
+    data: str, options: ReadingOptions, *, split: str, names: AttributeSettings
 ) -> list[nx.Graph[Any]]:
-    """Read graphs to be compared by which edges there are; that they have weights is said."""
-    from graphscore.graphs.schema import structure_of
+    """Read graphs to be compared; that they have weights that are not compared is said.
 
-    graphs = load(data, options, split=split, max_nodes=max_nodes, edge_attributes=("weight",))
-    if any(weight != 1 for graph in graphs for *_, weight in graph.edges(data="weight", default=1)):
+    Args:
+        split: split of a dataset that is given without one.
+        names: attributes that are compared.
+    """
+    graphs = load(data, options, split=split, edge_attributes=("weight", *names.of_edges))
+    weights = (weight for graph in graphs for *_, weight in graph.edges(data="weight", default=1))
+    if "weight" not in names.of_edges and any(weight != 1 for weight in weights):
         say(f"{data}: weights of edges are not compared")
-    return [structure_of(graph) for graph in graphs]
+    return graphs
 
 
 def _looks_like_a_path(data: str) -> bool:

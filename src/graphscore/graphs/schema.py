@@ -6,10 +6,11 @@ A type of K values is K numbers, 1 at its value; real numbers are in standard un
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import networkx as nx
 import numpy as np
@@ -52,15 +53,12 @@ class Schema(Settings):
         Raises:
             GraphDataError: a node or edge without a named attribute, or with another kind of value.
         """
-        nodes, edges = _attributes_of(graphs, "node"), _attributes_of(graphs, "edge")
-        weight = names.edge_weight
+        nodes, edges = attributes_of(graphs, "node"), attributes_of(graphs, "edge")
         return cls(
             node_type=None if names.node_type is None else nodes.types(names.node_type),
             edge_type=None if names.edge_type is None else edges.types(names.edge_type),
-            edge_weight=None if weight is None else Scale.of(weight, edges.numbers(weight)),
-            node_features=tuple(
-                Scale.of(name, nodes.numbers(name)) for name in names.node_features
-            ),
+            edge_weight=None if names.edge_weight is None else edges.scale(names.edge_weight),
+            node_features=tuple(map(nodes.scale, names.node_features)),
         )
 
     @property
@@ -117,7 +115,7 @@ class Schema(Settings):
             return None
         kind = np.uint8 if self.edge_weight is None else np.float32
         entries = np.zeros((len(graphs), width, width, self.edge_width), dtype=kind)
-        attributes = _attributes_of(graphs, "edge")
+        attributes = attributes_of(graphs, "edge")
         graph_of, tails, heads = attributes.places()
         number = np.zeros(len(tails), dtype=np.int64)
         if self.edge_type is not None:
@@ -135,7 +133,7 @@ class Schema(Settings):
             return None
         kind = np.float32 if self.node_features else np.uint8
         entries = np.zeros((len(graphs), width, self.node_width), dtype=kind)
-        attributes = _attributes_of(graphs, "node")
+        attributes = attributes_of(graphs, "node")
         graph_of, nodes = attributes.places()
         if self.node_type is not None:
             entries[graph_of, nodes, attributes.indices(self.node_type)] = 1
@@ -178,27 +176,40 @@ class Schema(Settings):
                 view[tuple(key) if isinstance(key, list) else key][name] = value
 
 
-def _attributes_of(graphs: Sequence[nx.Graph[Any]], kind: str) -> _Attributes | PackedAttributes:
+def attributes_of(graphs: Sequence[nx.Graph[Any]], kind: str) -> Attributes | PackedAttributes:
     """Return the attributes of all nodes, or of all edges."""
     if isinstance(graphs, PackedGraphs):
         return PackedAttributes(graphs, kind)
-    return _Attributes(graphs, kind)
+    return Attributes(graphs, kind)
 
 
 @dataclass(frozen=True)
-class _Attributes:
-    """The attributes of all nodes, or of all edges, of graphs on nodes 0..n-1.
+class Attributes:
+    """The attributes of all nodes, or of all edges, of graphs.
 
     Attributes:
         graphs: the graphs.
         kind: "node" or "edge".
+        purpose: what errors say of attributes: they are to be "learned" or "compared".
+        lists: if the graphs are those of several lists, one after the other, names and lengths of
+            these, for errors.
+
+    Example:
+        >>> graph = nx.Graph([(0, 1, {"bond": "single"}), (1, 2, {"bond": "double"})])
+        >>> Attributes([graph], "edge").numbered("bond")
+        (['single', 'double'], array([0, 1]))
     """
 
     graphs: Sequence[nx.Graph[Any]]
     kind: str
+    purpose: Literal["learned", "compared"] = "learned"
+    lists: Mapping[str, int] = field(default_factory=dict)
 
     def places(self) -> tuple[NDArray[np.int64], ...]:
-        """Return the graph and the node of every node, or the graph and both ends of every edge."""
+        """Return the graph and the node of every node, or the graph and both ends of every edge.
+
+        Nodes are 0..n-1.
+        """
         of_nodes = self.kind == "node"
         each = [list(graph.nodes if of_nodes else graph.edges) for graph in self.graphs]
         graph_of = np.repeat(np.arange(len(each)), [len(places) for places in each])
@@ -219,50 +230,92 @@ class _Attributes:
                         known = f" (attributes here: {names})"
                     raise GraphDataError(
                         f"{self._where(b, place)}: no attribute {quoted(name)}, which is to be "
-                        f"learned{known}. Give every {self.kind} that attribute, or name another "
-                        "one."
+                        f"{self.purpose}{known}. Give every {self.kind} that attribute, or name "
+                        "another one."
                     )
                 yield b, place, data[name]
 
     def _where(self, b: int, place: Any) -> str:
-        return f"graph {b + 1}, {self.kind} {place}"
+        source = ""
+        for name, length in self.lists.items():
+            if b < length:
+                source = f"{name}, "
+                break
+            b -= length
+        return f"{source}graph {b + 1}, {self.kind} {place}"
+
+    @property
+    def _verb(self) -> str:
+        return "learn" if self.purpose == "learned" else "compare"
 
     def types(self, name: str) -> Types:
         """Return the values of an attribute.
 
         Raises:
-            GraphDataError: values that are neither texts nor whole numbers, of both kinds, or too
-                many different ones.
+            GraphDataError: as `numbered`, or there is no node or edge.
         """
-        values: dict[Value, None] = {}
-        for b, place, found in self._each(name):
-            value = _plain(found)
-            if not _is_type(value):
-                advice = ""
-                if isinstance(value, float):
-                    other = "--edge-weight" if self.kind == "edge" else "--node-features"
-                    advice = f" Learn real numbers with {other}."
-                raise GraphDataError(
-                    f"{self._where(b, place)}: attribute {quoted(name)} is {quoted(value)}, but a "
-                    f"type is a text of at most {LONGEST} characters, a whole number or a truth "
-                    f"value.{advice}"
-                )
-            first = next(iter(values), value)
-            if type(first) is not type(value):
-                raise GraphDataError(
-                    f"{self._where(b, place)}: attribute {quoted(name)} is {quoted(value)}, and "
-                    f"{quoted(first)} elsewhere. Write all of them as texts, or all as numbers."
-                )
-            values[value] = None
-            if len(values) > MOST_VALUES:
-                raise GraphDataError(
-                    f"{self._where(b, place)}: attribute {quoted(name)} has more than "
-                    f"{MOST_VALUES} different values, but a type has so many at most. Join rare "
-                    "values, or leave it out."
-                )
+        values, _ = self.numbered(name)
         if not values:
             raise self._nothing(name)
         return Types(name=name, values=tuple(sorted(values)))
+
+    def scale(self, name: str) -> Scale:
+        """Return the units of an attribute that is a number.
+
+        Raises:
+            GraphDataError: as `numbers`, or there is no node or edge.
+        """
+        numbers = self.numbers(name)
+        if not len(numbers):
+            raise self._nothing(name)
+        return Scale.of(name, numbers)
+
+    def numbered(self, name: str) -> tuple[list[Value], NDArray[np.int64]]:
+        """Return the values of an attribute, and the number among them of every node's or edge's.
+
+        Raises:
+            GraphDataError: values that are neither texts nor whole numbers, of both kinds, or too
+                many different ones.
+        """
+        numbers: dict[Value, int] = {}
+        kind: Any = None
+        found: list[int] = []
+        for b, place, given in self._each(name):
+            number = numbers.get(given) if type(given) is kind else None
+            if number is None:
+                value = _plain(given)
+                self._check_type(name, value, numbers, partial(self._where, b, place))
+                kind = type(value)
+                number = numbers.setdefault(value, len(numbers))
+            found.append(number)
+        return list(numbers), np.array(found, dtype=np.int64)
+
+    def _check_type(
+        self, name: str, value: Any, known: Mapping[Value, int], where: Callable[[], str]
+    ) -> None:
+        """Refuse a value that cannot be one of several with those known."""
+        if not _is_type(value):
+            advice = ""
+            if isinstance(value, float):
+                other = "--edge-weight" if self.kind == "edge" else "--node-features"
+                advice = f" {self._verb.capitalize()} real numbers with {other}."
+            raise GraphDataError(
+                f"{where()}: attribute {quoted(name)} is {quoted(value)}, but a "
+                f"type is a text of at most {LONGEST} characters, a whole number or a truth "
+                f"value.{advice}"
+            )
+        first = next(iter(known), value)
+        if type(first) is not type(value):
+            raise GraphDataError(
+                f"{where()}: attribute {quoted(name)} is {quoted(value)}, and "
+                f"{quoted(first)} elsewhere. Write all of them as texts, or all as numbers."
+            )
+        if len(known) >= MOST_VALUES and value not in known:
+            raise GraphDataError(
+                f"{where()}: attribute {quoted(name)} has more than "
+                f"{MOST_VALUES} different values, but a type has so many at most. Join rare "
+                "values, or leave it out."
+            )
 
     def _nothing(self, name: str) -> GraphDataError:
         return GraphDataError(
@@ -304,14 +357,12 @@ class _Attributes:
             if not abs(number) <= LARGEST:
                 advice = ""
                 if isinstance(value, str):
-                    advice = f", or learn it with --{self.kind}-type ({self.kind}_type=)"
+                    advice = f", or {self._verb} it with --{self.kind}-type ({self.kind}_type=)"
                 raise GraphDataError(
                     f"{self._where(b, place)}: attribute {quoted(name)} is {quoted(value)}, but a "
                     f"finite number, at most {LARGEST:g}, is expected. Correct it{advice}."
                 )
             found.append(number)
-        if not found:
-            raise self._nothing(name)
         return np.array(found, dtype=np.float64)
 
 

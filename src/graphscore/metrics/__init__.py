@@ -1,6 +1,7 @@
 """Metrics: descriptors, orbit counts, kernels, MMD, uniqueness, novelty and validity.
 
-A descriptor is added to `evaluation.DESCRIPTORS`, a validity check to `validity.VALIDITY_CHECKS`.
+A descriptor is added to `evaluation.DESCRIPTORS`, a row for what nodes and edges carry to
+`attribute_distances`, a validity check to `validity.VALIDITY_CHECKS`.
 """
 
 from graphscore.metrics.blocks import description_length, find_blocks
