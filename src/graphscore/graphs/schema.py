@@ -45,21 +45,25 @@ class Schema(Settings):
     node_features: tuple[Scale, ...] = Field(default=(), max_length=1000)
 
     @classmethod
-    def of(cls, graphs: Sequence[nx.Graph[Any]], names: AttributeSettings) -> Schema:
+    def of(
+        cls, graphs: Sequence[nx.Graph[Any]], names: AttributeSettings, *, matrix: bool = False
+    ) -> Schema:
         """Find the values of the named attributes.
 
+        Args:
+            matrix: weights are entries of the adjacency matrix, in which 0 is no edge.
+
         Raises:
-            GraphDataError: a node or edge without a named attribute, or with another kind of value.
+            GraphDataError: a node or edge without a named attribute, or with another kind of value;
+                or a weight of 0 in a matrix.
         """
         nodes, edges = _Attributes(graphs, "node"), _Attributes(graphs, "edge")
-        weight = names.edge_weight
+        weight, scale = names.edge_weight, edges.matrix_scale if matrix else edges.scale
         return cls(
             node_type=None if names.node_type is None else nodes.types(names.node_type),
             edge_type=None if names.edge_type is None else edges.types(names.edge_type),
-            edge_weight=None if weight is None else Scale.of(weight, edges.numbers(weight)),
-            node_features=tuple(
-                Scale.of(name, nodes.numbers(name)) for name in names.node_features
-            ),
+            edge_weight=None if weight is None else scale(weight),
+            node_features=tuple(map(nodes.scale, names.node_features)),
         )
 
     @property
@@ -132,17 +136,45 @@ class Schema(Settings):
         """Return (B,N,C) numbers of the nodes of graphs on nodes 0..n-1, or None."""
         if not self.node_width:
             return None
-        kind = np.float32 if self.node_features else np.uint8
-        entries = np.zeros((len(graphs), width, self.node_width), dtype=kind)
-        attributes = _Attributes(graphs, "node")
-        graph_of, nodes = attributes.places()
-        if self.node_type is not None:
-            entries[graph_of, nodes, attributes.indices(self.node_type)] = 1
-        first = self.node_width - len(self.node_features)
-        for column, scale in enumerate(self.node_features, start=first):
-            numbers = attributes.numbers(scale.name)
-            entries[graph_of, nodes, column] = scale.standard(numbers)
+        rows = self.rows_of_nodes(*self.node_values(graphs))
+        entries = np.zeros((len(graphs), width, self.node_width), dtype=rows.dtype)
+        graph_of, nodes = _Attributes(graphs, "node").places()
+        entries[graph_of, nodes] = rows
         return entries
+
+    def node_values(
+        self, graphs: Sequence[nx.Graph[Any]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the attributes of all nodes of graphs, one graph after the other.
+
+        Returns:
+            The number of each node's type (nodes,), empty without types, and its features as they
+            are (nodes,F).
+        """
+        attributes = _Attributes(graphs, "node")
+        types = np.empty(0, dtype=np.int64)
+        if self.node_type is not None:
+            types = attributes.indices(self.node_type)
+        features = np.empty((sum(map(len, graphs)), len(self.node_features)))
+        for column, scale in enumerate(self.node_features):
+            features[:, column] = attributes.numbers(scale.name)
+        return types, features
+
+    def rows_of_nodes(
+        self, types: NDArray[np.int64], features: NDArray[np.float64]
+    ) -> NDArray[Any]:
+        """Return the numbers (nodes,C) of nodes with these attributes, as `node_values` has them.
+
+        Numbers that single precision does not hold are not finite.
+        """
+        kind = np.float32 if self.node_features else np.uint8
+        rows = np.zeros((len(features), self.node_width), dtype=kind)
+        if self.node_type is not None:
+            rows[np.arange(len(types)), types] = 1
+        with np.errstate(all="ignore"):
+            for column, scale in enumerate(self.node_features, start=self.node_types):
+                rows[:, column] = scale.standard(features[:, column - self.node_types])
+        return rows
 
     def attach(
         self,
@@ -305,6 +337,31 @@ class _Attributes:
         if not found:
             raise self._nothing(name)
         return np.array(found, dtype=np.float64)
+
+    def scale(self, name: str) -> Scale:
+        """Return the scale of an attribute that is a number."""
+        return Scale.of(name, self.numbers(name))
+
+    def matrix_scale(self, name: str) -> Scale:
+        """Return the scale of weights that are entries of a matrix.
+
+        Raises:
+            GraphDataError: one is 0 there, which would be no edge.
+        """
+        numbers = self.numbers(name)
+        lost = numbers == 0
+        if not lost.all():
+            scale = Scale.of_matrix(name, numbers)
+            lost = scale.standard(numbers).astype(np.float32) == 0
+        if lost.any():
+            b, place, value = list(self._each(name))[int(lost.argmax())]
+            nothing = "" if value == 0 else ", beside the other weights as good as 0"
+            raise GraphDataError(
+                f"{self._where(b, place)}: attribute {quoted(name)} is {quoted(value)}{nothing}, "
+                "but in a weighted adjacency matrix 0 is a missing edge. Leave out such edges, or "
+                "use the model 'denoiser', which learns apart whether there is an edge."
+            )
+        return scale
 
 
 def _plain(value: Any) -> Any:
