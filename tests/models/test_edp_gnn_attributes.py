@@ -112,7 +112,7 @@ def test_weights_and_their_share_are_learned():
 def test_edges_follow_from_the_nodes_that_are_taken():
     """Without the types a pair is an edge a quarter of the time; with them it is known."""
     graphs = [by_kind(seed) for seed in range(200)]
-    generator = make(steps=300, levels=30).fit(graphs, node_type="kind")
+    generator = make(steps=1000, levels=30).fit(graphs, node_type="kind")
     right = total = 0
     for graph in generator.sample(60, seed=1):
         kinds = nx.get_node_attributes(graph, "kind")
