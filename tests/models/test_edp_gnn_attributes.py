@@ -276,7 +276,7 @@ def test_weights_of_zero_are_refused(tmp_path):
 
 
 def test_the_width_of_features_is_not_a_users(tmp_path):
-    with pytest.raises(SettingsError, match="sets it to what the attributes of nodes need"):
+    with pytest.raises(SettingsError, match="sets it itself, from the attributes of nodes"):
         GraphGenerator("edp-gnn", network={"node_feat_dim": 1}, show_progress=False).fit(GRAPHS)
     fitted = make(steps=1).fit(GRAPHS, node_features=["h"])
     assert fitted.network.settings.node_feat_dim == 1

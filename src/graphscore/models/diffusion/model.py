@@ -156,7 +156,7 @@ def check_features(shape: DenoiserSettings | EDPGNNSettings) -> None:
     """
     if shape.node_feat_dim:
         raise SettingsError(
-            f"network.node_feat_dim is {shape.node_feat_dim}, but GraphGenerator sets it to what "
-            "the attributes of nodes need. Leave it out, or train with "
+            f"network.node_feat_dim is {shape.node_feat_dim}, but GraphGenerator sets it itself, "
+            "from the attributes of nodes. Leave it out, or train with "
             "graphscore.training.Trainer on a GraphBatch with node features."
         )
