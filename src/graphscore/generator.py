@@ -19,22 +19,15 @@ from graphscore.device import resolve_device
 from graphscore.diffusion import GuidanceSettings
 from graphscore.diffusion.selection import GUIDANCE_WEIGHTS, Selection, select
 from graphscore.errors import GraphscoreError, SettingsError
-from graphscore.graphs import NOTHING, GraphBatch, Schema, prepare_graphs
+from graphscore.graphs import NOTHING, GraphBatch, prepare_graphs
 from graphscore.graphs.attributes import given_names
 from graphscore.graphs.packed import sizes_of
 from graphscore.metrics import EvaluationResult, evaluate
 from graphscore.metrics.attributes import unions_of
-from graphscore.models import (
-    MODELS,
-    CommunityDistribution,
-    SamplingRun,
-    SizeDistribution,
-    resolve_request,
-    resolve_settings,
-)
+from graphscore.models import MODELS, CommunityDistribution, SamplingRun, SizeDistribution
 from graphscore.models.diffusion import guided_model
-from graphscore.models.registry import check_settings
-from graphscore.models.request import check_number
+from graphscore.models.registry import check_settings, resolve_settings
+from graphscore.models.request import check_number, resolve_request
 from graphscore.seeding import torch_generator
 from graphscore.training import TrainingRecord
 
@@ -121,6 +114,7 @@ class GraphGenerator:
             graphs: simple undirected ones: networkx, adjacency matrices, PyG data or a GraphBatch.
             node_type, edge_type: attributes with one of several values, which are learned too.
             edge_weight, node_features: attributes that are numbers, which are learned too.
+                EDP-GNN takes those of nodes as they are, see `sample`.
             run: folder for settings, log and checkpoints; without it nothing is written.
             resume: continue the run in that folder. The same graphs and settings are needed, but
                 `training.steps` may be larger.
@@ -138,17 +132,17 @@ class GraphGenerator:
         """
         named = given_names(node_type, edge_type, edge_weight, node_features)
         given = merge(self._given, {"attributes": named} if named else {})
-        names = getattr(check_settings(given, on_cpu=self._on_cpu), "attributes", NOTHING)
+        checked = check_settings(given, on_cpu=self._on_cpu)
+        names, kind = getattr(checked, "attributes", NOTHING), MODELS[checked.model].model
         clean = prepare_graphs(graphs, source=source, edge_attributes=names.of_edges)
         SizeDistribution.of(sizes_of(clean))  # refuses what has no room in the matrices made next
-        schema = Schema.of(clean, names)
+        schema = kind.schema_of(clean, names)
         data = GraphBatch.from_networkx(clean, schema=schema)
         settings = resolve_settings(given, nodes=data.max_nodes, on_cpu=self._on_cpu)
         described = describe_graphs(data, source, schema)
         with open_run(run, resume, settings, described, keep=keep) as (folder, stored):
-            model, data = MODELS[settings.model].model.from_graphs(
-                settings, clean, data, show_progress=self.show_progress
-            )
+            show = self.show_progress
+            model, data = kind.from_graphs(settings, clean, data, show_progress=show)
             trainer = model.trainer(data, device=self.device, accelerate=self.accelerate)
             untrained = Artifact(model, described, graphs=clean)
             self._artifact = TrainingRun(untrained, trainer, folder, self.device).train(
@@ -202,6 +196,7 @@ class GraphGenerator:
         *,
         sizes: Sequence[int] | None = None,
         communities: Sequence[Sequence[int]] | None = None,
+        nodes_of: Sequence[nx.Graph[Any]] | None = None,
         seed: int | None = None,
         sampling: Any = None,
         guidance: float | None = None,
@@ -214,6 +209,8 @@ class GraphGenerator:
             communities: numbers of nodes of each graph's communities, for models conditioned on
                 them; those of training graphs with as many nodes if not given. Nodes come one
                 community after the other; their attribute "community" holds its number.
+            nodes_of: graphs whose nodes, with what they carry, new graphs have, for models that
+                take it; those of training graphs with as many nodes if not given.
             seed: same seed, same graphs. Without it, each call gives new graphs, and the sequence
                 of calls is fixed by the generator's own seed.
             sampling: settings of a sampler, or a dictionary of those that differ from the model's;
@@ -221,16 +218,16 @@ class GraphGenerator:
             guidance: weight of the model's guide model; 0 for none.
 
         Raises:
-            SettingsError: `number`, `sizes` or `communities` make no sense, a setting is unknown,
-                or there is no guide model.
+            SettingsError: what is asked for makes no sense, a setting is unknown, or there is no
+                guide model.
+            GraphDataError: a node of `nodes_of` lacks an attribute.
             GraphscoreError: not trained yet, or the step size is too large for the model.
         """
         model = self._trained().model.with_options(sampling=sampling, guidance=guidance)
         own = (self.settings.seed, "sampling", self._draws + 1)
         random = partial(torch_generator, *(own if seed is None else (seed, "sampling")))
-        request = resolve_request(
-            number, sizes, communities, model.sizes, model.communities, random=random
-        )
+        known = model.sizes, model.communities, nodes_of, model.nodes
+        request = resolve_request(number, sizes, communities, *known, random=random)
         if seed is None:
             self._draws += 1  # only now, so that a refused call does not change the next ones
         run = SamplingRun(
@@ -351,6 +348,11 @@ class GraphGenerator:
         samples = self.sample(len(held_out) if number is None else number, seed=seed)
         return evaluate(samples, held_out, training=self._trained().graphs, **names.model_dump())
 
+    def log_density(self, graphs: Graphs, **options: Any) -> list[float]:
+        """Return log p(A) - log p(0) of each graph (Theorem 1), by an EDP-GNN; its options are
+        those of `EDPGNNModel.log_density`."""
+        return self._trained().model.log_density(graphs, **options)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a folder: `checkpoint.json` and its tensors.
 
@@ -389,12 +391,9 @@ class GraphGenerator:
 
     def _of(self, artifact: Artifact) -> Self:
         """Return a generator of a trained model on the device of this one."""
-        made = type(self).from_settings(
-            artifact.model.settings,
-            device=str(self.device),
-            accelerate=self.accelerate,
-            show_progress=self.show_progress,
-        )
+        options = {"device": str(self.device), "accelerate": self.accelerate}
+        made = type(self).from_settings(artifact.model.settings, **options)
+        made.show_progress = self.show_progress
         if artifact.model.network is not None:
             artifact.model.network.to(self.device).eval()
         made._artifact = artifact

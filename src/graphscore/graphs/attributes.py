@@ -103,11 +103,19 @@ class Scale(Settings):
     """The units are those of the logarithm, for numbers above 0 that are better spread so."""
     whole: bool = False
     """All numbers were whole, and those that are generated are rounded."""
+    matrix: bool = False
+    """They are entries of a matrix in which 0 is no edge: not centred, and none that is generated
+    is rounded to 0."""
+
+    @model_validator(mode="after")
+    def _keeps_zero(self) -> Self:
+        if self.matrix and (self.mean or self.log or not self.deviation):
+            raise ValueError("weights of a matrix are in units of their root mean square")
+        return self
 
     @classmethod
     def of(cls, name: str, numbers: NDArray[np.float64]) -> Scale:
         """Return the scale of the numbers of all graphs."""
-        whole = bool((numbers == np.round(numbers)).all())
         same = numbers.min() == numbers.max()
         log = bool(numbers.min() > 0) and not same
         log = log and _skewness(np.log(numbers)) < _skewness(numbers)
@@ -118,11 +126,27 @@ class Scale(Settings):
             mean=mean,
             deviation=0.0 if same else _root_mean_square(units - mean),
             log=log,
-            whole=whole,
+            whole=_are_whole(numbers),
+        )
+
+    @classmethod
+    def of_matrix(cls, name: str, numbers: NDArray[np.float64]) -> Scale:
+        """Return the scale of weights of a matrix: in units of their root mean square.
+
+        >>> Scale.of_matrix("w", np.array([-3.0, 3.0])).standard(np.array([6.0, 0.0]))
+        array([2., 0.])
+        """
+        return cls(
+            name=name,
+            deviation=_root_mean_square(numbers),
+            whole=_are_whole(numbers),
+            matrix=True,
         )
 
     def in_words(self) -> str:
         """Return name, mean and deviation for people to read."""
+        if self.matrix:
+            return f"{self.name}, root mean square {self.deviation:.3g}"
         of = "log " if self.log else ""
         return f"{of}{self.name} {self.mean:.3g} ± {self.deviation:.3g}"
 
@@ -138,7 +162,14 @@ class Scale(Settings):
         numbers = np.clip(numbers, -LARGEST, LARGEST)
         if not self.whole:
             return numbers
-        return np.maximum(1, np.round(numbers)) if self.log else np.round(numbers)
+        rounded = np.round(numbers)
+        if self.matrix:
+            return np.where(rounded == 0, np.sign(numbers), rounded)
+        return np.maximum(1, rounded) if self.log else rounded
+
+
+def _are_whole(numbers: NDArray[np.float64]) -> bool:
+    return bool((numbers == np.round(numbers)).all())
 
 
 def _root_mean_square(numbers: NDArray[np.float64]) -> float:

@@ -15,9 +15,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from graphscore.errors import GraphDataError
-from graphscore.graphs.attributes import Types, Value
-from graphscore.settings import quoted
+from graphscore.graphs.attributes import Value
 
 Ints = NDArray[np.int64]
 
@@ -41,6 +39,12 @@ class Coded:
         numbers = {value: k for k, value in enumerate(known)}
         codes = np.fromiter((numbers[value] for value in values), dtype=np.uint8, count=len(values))
         return cls(codes, tuple(known))
+
+    def among(self, values: Sequence[Value]) -> Ints:
+        """Return the number of every value among these."""
+        numbers = {value: k for k, value in enumerate(values)}
+        of_code = np.array([numbers.get(value, 0) for value in self.values], dtype=np.int64)
+        return of_code[self.codes]
 
     def used(self) -> list[Value]:
         """Return the values that occur, sorted."""
@@ -114,6 +118,15 @@ class PackedGraphs(Sequence["nx.Graph[Any]"]):
                 graph.edges[tail, head][name] = coded.values[code]
         return graph
 
+    def node_places(self) -> tuple[NDArray[Any], ...]:
+        """Return the graph and the number of every node."""
+        graph_of = np.repeat(np.arange(len(self)), self.nodes)
+        return graph_of, np.arange(len(graph_of)) - self._bounds[0][graph_of]
+
+    def edge_places(self) -> tuple[NDArray[Any], ...]:
+        """Return the graph and both ends of every edge."""
+        return np.repeat(np.arange(len(self)), self.edges), self.ends[:, 0], self.ends[:, 1]
+
     def keeping(self, edge_attributes: Collection[str]) -> PackedGraphs:
         """Return the graphs with no other edge attributes than these."""
         kept = {name: c for name, c in self.edge_types.items() if name in edge_attributes}
@@ -123,7 +136,7 @@ class PackedGraphs(Sequence["nx.Graph[Any]"]):
     def adjacency(self, width: int) -> NDArray[np.uint8]:
         """Return (B,width,width) adjacency matrices."""
         adj = np.zeros((len(self), width, width), dtype=np.uint8)
-        graph_of, tails, heads = PackedAttributes(self, "edge").places()
+        graph_of, tails, heads = self.edge_places()
         adj[graph_of, tails, heads] = adj[graph_of, heads, tails] = 1
         return adj
 
@@ -182,72 +195,6 @@ def _places(counts: Ints, chosen: Ints) -> Ints:
 
 def _taken(kinds: Mapping[str, Coded], places: Ints) -> dict[str, Coded]:
     return {name: Coded(coded.codes[places], coded.values) for name, coded in kinds.items()}
-
-
-@dataclass(frozen=True)
-class PackedAttributes:
-    """The attributes of all nodes, or of all edges, of packed graphs.
-
-    Attributes:
-        graphs: the graphs.
-        kind: "node" or "edge".
-    """
-
-    graphs: PackedGraphs
-    kind: str
-
-    def places(self) -> tuple[NDArray[Any], ...]:
-        """Return the graph and the node of every node, or the graph and both ends of every edge."""
-        packed = self.graphs
-        counts = packed.nodes if self.kind == "node" else packed.edges
-        graph_of = np.repeat(np.arange(len(counts)), counts)
-        if self.kind == "edge":
-            return graph_of, packed.ends[:, 0], packed.ends[:, 1]
-        return graph_of, np.arange(len(graph_of)) - np.repeat(np.cumsum(counts) - counts, counts)
-
-    def types(self, name: str) -> Types:
-        """Return the values of an attribute."""
-        return Types(name=name, values=tuple(self._coded(name).used()))
-
-    def indices(self, types: Types) -> Ints:
-        """Return the number of every value among those of a type.
-
-        Raises:
-            GraphDataError: a value that is none of them.
-        """
-        coded = self._coded(types.name)
-        unknown = set(coded.used()) - set(types.values)
-        if unknown:
-            raise GraphDataError(
-                f"attribute {quoted(types.name)} is {quoted(min(map(str, unknown)))} somewhere, "
-                "which is none of the types known."
-            )
-        numbers = {value: k for k, value in enumerate(types.values)}
-        of_code = np.array([numbers.get(value, 0) for value in coded.values], dtype=np.int64)
-        return of_code[coded.codes]
-
-    def numbers(self, name: str) -> NDArray[np.float64]:
-        """Refuse: there are none.
-
-        Raises:
-            GraphDataError: always.
-        """
-        option = "node_type" if self.kind == "node" else "edge_type"
-        self._coded(name)
-        raise GraphDataError(
-            f"{self.kind} attribute {quoted(name)} is one of several types here. Learn it with "
-            f"{option}={quoted(name)}."
-        )
-
-    def _coded(self, name: str) -> Coded:
-        kinds = self.graphs.node_types if self.kind == "node" else self.graphs.edge_types
-        if name not in kinds:
-            known = ", ".join(map(quoted, kinds)) or "none"
-            raise GraphDataError(
-                f"no {self.kind} has an attribute {quoted(name)}, which is to be learned "
-                f"(attributes here: {known}). Name another one."
-            )
-        return kinds[name]
 
 
 def sizes_of(graphs: Sequence[nx.Graph[Any]]) -> list[int]:

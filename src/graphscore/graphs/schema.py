@@ -5,30 +5,21 @@ A type of K values is K numbers, 1 at its value; real numbers are in standard un
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
-from functools import partial
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from graphscore.errors import GraphDataError
+from graphscore.graphs.attribute_values import attributes_of
 from graphscore.graphs.attributes import (
-    LARGEST,
-    LONGEST,
-    MOST_VALUES,
     AttributeSettings,
     Scale,
     Types,
-    Value,
 )
-from graphscore.graphs.packed import PackedAttributes, PackedGraphs
-from graphscore.settings import Settings, quoted
+from graphscore.settings import Settings
 
 
 class Schema(Settings):
@@ -47,17 +38,24 @@ class Schema(Settings):
     node_features: tuple[Scale, ...] = Field(default=(), max_length=1000)
 
     @classmethod
-    def of(cls, graphs: Sequence[nx.Graph[Any]], names: AttributeSettings) -> Schema:
+    def of(
+        cls, graphs: Sequence[nx.Graph[Any]], names: AttributeSettings, *, matrix: bool = False
+    ) -> Schema:
         """Find the values of the named attributes.
 
+        Args:
+            matrix: weights are entries of the adjacency matrix, in which 0 is no edge.
+
         Raises:
-            GraphDataError: a node or edge without a named attribute, or with another kind of value.
+            GraphDataError: a node or edge without a named attribute, or with another kind of value;
+                or a weight of 0 in a matrix.
         """
         nodes, edges = attributes_of(graphs, "node"), attributes_of(graphs, "edge")
+        weight, scale = names.edge_weight, edges.matrix_scale if matrix else edges.scale
         return cls(
             node_type=None if names.node_type is None else nodes.types(names.node_type),
             edge_type=None if names.edge_type is None else edges.types(names.edge_type),
-            edge_weight=None if names.edge_weight is None else edges.scale(names.edge_weight),
+            edge_weight=None if weight is None else scale(weight),
             node_features=tuple(map(nodes.scale, names.node_features)),
         )
 
@@ -131,17 +129,45 @@ class Schema(Settings):
         """Return (B,N,C) numbers of the nodes of graphs on nodes 0..n-1, or None."""
         if not self.node_width:
             return None
-        kind = np.float32 if self.node_features else np.uint8
-        entries = np.zeros((len(graphs), width, self.node_width), dtype=kind)
-        attributes = attributes_of(graphs, "node")
-        graph_of, nodes = attributes.places()
-        if self.node_type is not None:
-            entries[graph_of, nodes, attributes.indices(self.node_type)] = 1
-        first = self.node_width - len(self.node_features)
-        for column, scale in enumerate(self.node_features, start=first):
-            numbers = attributes.numbers(scale.name)
-            entries[graph_of, nodes, column] = scale.standard(numbers)
+        rows = self.rows_of_nodes(*self.node_values(graphs))
+        entries = np.zeros((len(graphs), width, self.node_width), dtype=rows.dtype)
+        graph_of, nodes = attributes_of(graphs, "node").places()
+        entries[graph_of, nodes] = rows
         return entries
+
+    def node_values(
+        self, graphs: Sequence[nx.Graph[Any]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the attributes of all nodes of graphs, one graph after the other.
+
+        Returns:
+            The number of each node's type (nodes,), empty without types, and its features as they
+            are (nodes,F).
+        """
+        attributes = attributes_of(graphs, "node")
+        types = np.empty(0, dtype=np.int64)
+        if self.node_type is not None:
+            types = attributes.indices(self.node_type)
+        features = np.empty((sum(map(len, graphs)), len(self.node_features)))
+        for column, scale in enumerate(self.node_features):
+            features[:, column] = attributes.numbers(scale.name)
+        return types, features
+
+    def rows_of_nodes(
+        self, types: NDArray[np.int64], features: NDArray[np.float64]
+    ) -> NDArray[Any]:
+        """Return the numbers (nodes,C) of nodes with these attributes, as `node_values` has them.
+
+        Numbers that single precision does not hold are not finite.
+        """
+        kind = np.float32 if self.node_features else np.uint8
+        rows = np.zeros((len(features), self.node_width), dtype=kind)
+        if self.node_type is not None:
+            rows[np.arange(len(types)), types] = 1
+        with np.errstate(all="ignore"):
+            for column, scale in enumerate(self.node_features, start=self.node_types):
+                rows[:, column] = scale.standard(features[:, column - self.node_types])
+        return rows
 
     def attach(
         self,
@@ -174,209 +200,6 @@ class Schema(Settings):
         for name, values in columns.items():
             for key, value in zip(keys, values):
                 view[tuple(key) if isinstance(key, list) else key][name] = value
-
-
-def attributes_of(graphs: Sequence[nx.Graph[Any]], kind: str) -> Attributes | PackedAttributes:
-    """Return the attributes of all nodes, or of all edges."""
-    if isinstance(graphs, PackedGraphs):
-        return PackedAttributes(graphs, kind)
-    return Attributes(graphs, kind)
-
-
-@dataclass(frozen=True)
-class Attributes:
-    """The attributes of all nodes, or of all edges, of graphs.
-
-    Attributes:
-        graphs: the graphs.
-        kind: "node" or "edge".
-        purpose: what errors say of attributes: they are to be "learned" or "compared".
-        lists: if the graphs are those of several lists, one after the other, names and lengths of
-            these, for errors.
-
-    Example:
-        >>> graph = nx.Graph([(0, 1, {"bond": "single"}), (1, 2, {"bond": "double"})])
-        >>> Attributes([graph], "edge").numbered("bond")
-        (['single', 'double'], array([0, 1]))
-    """
-
-    graphs: Sequence[nx.Graph[Any]]
-    kind: str
-    purpose: Literal["learned", "compared"] = "learned"
-    lists: Mapping[str, int] = field(default_factory=dict)
-
-    def places(self) -> tuple[NDArray[np.int64], ...]:
-        """Return the graph and the node of every node, or the graph and both ends of every edge.
-
-        Nodes are 0..n-1.
-        """
-        of_nodes = self.kind == "node"
-        each = [list(graph.nodes if of_nodes else graph.edges) for graph in self.graphs]
-        graph_of = np.repeat(np.arange(len(each)), [len(places) for places in each])
-        places = np.array([place for places in each for place in places], dtype=np.int64)
-        return (graph_of, *places.reshape(len(graph_of), -1).T)
-
-    def _each(self, name: str) -> Iterator[tuple[int, Any, Any]]:
-        """Yield graph, place and value of an attribute."""
-        for b, graph in enumerate(self.graphs):
-            items: Iterable[tuple[Any, dict[str, Any]]] = graph.nodes(data=True)
-            if self.kind == "edge":
-                items = (((u, v), data) for u, v, data in graph.edges(data=True))
-            for place, data in items:
-                if name not in data:
-                    known = ""
-                    if self.kind == "node":  # of edges only those that are asked for are there
-                        names = ", ".join(map(quoted, sorted(map(str, data)))) or "none"
-                        known = f" (attributes here: {names})"
-                    raise GraphDataError(
-                        f"{self._where(b, place)}: no attribute {quoted(name)}, which is to be "
-                        f"{self.purpose}{known}. Give every {self.kind} that attribute, or name "
-                        "another one."
-                    )
-                yield b, place, data[name]
-
-    def _where(self, b: int, place: Any) -> str:
-        source = ""
-        for name, length in self.lists.items():
-            if b < length:
-                source = f"{name}, "
-                break
-            b -= length
-        return f"{source}graph {b + 1}, {self.kind} {place}"
-
-    @property
-    def _verb(self) -> str:
-        return "learn" if self.purpose == "learned" else "compare"
-
-    def types(self, name: str) -> Types:
-        """Return the values of an attribute.
-
-        Raises:
-            GraphDataError: as `numbered`, or there is no node or edge.
-        """
-        values, _ = self.numbered(name)
-        if not values:
-            raise self._nothing(name)
-        return Types(name=name, values=tuple(sorted(values)))
-
-    def scale(self, name: str) -> Scale:
-        """Return the units of an attribute that is a number.
-
-        Raises:
-            GraphDataError: as `numbers`, or there is no node or edge.
-        """
-        numbers = self.numbers(name)
-        if not len(numbers):
-            raise self._nothing(name)
-        return Scale.of(name, numbers)
-
-    def numbered(self, name: str) -> tuple[list[Value], NDArray[np.int64]]:
-        """Return the values of an attribute, and the number among them of every node's or edge's.
-
-        Raises:
-            GraphDataError: values that are neither texts nor whole numbers, of both kinds, or too
-                many different ones.
-        """
-        numbers: dict[Value, int] = {}
-        kind: Any = None
-        found: list[int] = []
-        for b, place, given in self._each(name):
-            number = numbers.get(given) if type(given) is kind else None
-            if number is None:
-                value = _plain(given)
-                self._check_type(name, value, numbers, partial(self._where, b, place))
-                kind = type(value)
-                number = numbers.setdefault(value, len(numbers))
-            found.append(number)
-        return list(numbers), np.array(found, dtype=np.int64)
-
-    def _check_type(
-        self, name: str, value: Any, known: Mapping[Value, int], where: Callable[[], str]
-    ) -> None:
-        """Refuse a value that cannot be one of several with those known."""
-        if not _is_type(value):
-            advice = ""
-            if isinstance(value, float):
-                other = "--edge-weight" if self.kind == "edge" else "--node-features"
-                advice = f" {self._verb.capitalize()} real numbers with {other}."
-            raise GraphDataError(
-                f"{where()}: attribute {quoted(name)} is {quoted(value)}, but a "
-                f"type is a text of at most {LONGEST} characters, a whole number or a truth "
-                f"value.{advice}"
-            )
-        first = next(iter(known), value)
-        if type(first) is not type(value):
-            raise GraphDataError(
-                f"{where()}: attribute {quoted(name)} is {quoted(value)}, and "
-                f"{quoted(first)} elsewhere. Write all of them as texts, or all as numbers."
-            )
-        if len(known) >= MOST_VALUES and value not in known:
-            raise GraphDataError(
-                f"{where()}: attribute {quoted(name)} has more than "
-                f"{MOST_VALUES} different values, but a type has so many at most. Join rare "
-                "values, or leave it out."
-            )
-
-    def _nothing(self, name: str) -> GraphDataError:
-        return GraphDataError(
-            f"no {self.kind} has an attribute {quoted(name)}, because there is no {self.kind}. "
-            "Leave it out."
-        )
-
-    def indices(self, types: Types) -> NDArray[np.int64]:
-        """Return the number of every value among those of a type.
-
-        Raises:
-            GraphDataError: a value that is none of them.
-        """
-        numbers = {value: k for k, value in enumerate(types.values)}
-        found = []
-        for b, place, given in self._each(types.name):
-            value = _plain(given)
-            if value not in numbers:
-                known = ", ".join(map(quoted, types.values[:10]))
-                raise GraphDataError(
-                    f"{self._where(b, place)}: attribute {quoted(types.name)} is {quoted(value)}, "
-                    f"which is none of the types known: {known}."
-                )
-            found.append(numbers[value])
-        return np.array(found, dtype=np.int64)
-
-    def numbers(self, name: str) -> NDArray[np.float64]:
-        """Return the values of an attribute that is a number.
-
-        Raises:
-            GraphDataError: one is no finite number.
-        """
-        found = []
-        for b, place, value in self._each(name):
-            try:
-                number = math.nan if isinstance(value, str) else float(value)
-            except (TypeError, ValueError, OverflowError):
-                number = math.nan
-            if not abs(number) <= LARGEST:
-                advice = ""
-                if isinstance(value, str):
-                    advice = f", or {self._verb} it with --{self.kind}-type ({self.kind}_type=)"
-                raise GraphDataError(
-                    f"{self._where(b, place)}: attribute {quoted(name)} is {quoted(value)}, but a "
-                    f"finite number, at most {LARGEST:g}, is expected. Correct it{advice}."
-                )
-            found.append(number)
-        return np.array(found, dtype=np.float64)
-
-
-def _plain(value: Any) -> Any:
-    """Return what a numpy number or a member of an enumeration stands for."""
-    value = value.value if isinstance(value, Enum) else value
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _is_type(value: Any) -> bool:
-    """Return whether a value can be one of several, and be stored."""
-    if isinstance(value, str):
-        return len(value) <= LONGEST and not any("\ud800" <= c <= "\udfff" for c in value)
-    return isinstance(value, int) and abs(value) <= 2**62
 
 
 def structure_of(graph: nx.Graph[Any]) -> nx.Graph[Any]:

@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 
 from graphscore.graphs import NOTHING, AttributeSettings
-from graphscore.graphs.schema import Attributes
+from graphscore.graphs.attribute_values import Attributes
 from graphscore.metrics.disjoint_union import (
     EDGE_TYPES,
     NODE_TYPES,

@@ -51,6 +51,10 @@ class DiffusionModel(Model):
         """Return how many edges are expected in all; 0 where that is not known."""
         return 0.0
 
+    def _decoded(self, state: GraphState) -> GraphState:
+        """Return the clean entries that final states stand for, as `schema` has them."""
+        return self.likelihood.decode(state, self.settings.sampling.threshold)
+
     def sample(self, request: SampleRequest, run: SamplingRun) -> list[nx.Graph[Any]]:
         """Generate graphs, those of similar size together, on the fastest path."""
         sampling: SamplerSettings = self.settings.sampling
@@ -80,11 +84,14 @@ class DiffusionModel(Model):
                 result = path.sample(
                     prior, noise, sampling, generator=run.random(index), on_step=on_step
                 )
-                clean = self.likelihood.decode(result.state, sampling.threshold)
+                clean = self._decoded(result.state)
                 graphs |= dict(zip(chunk.tolist(), graphs_of_state(clean, self.schema)))
         for index, partition in enumerate(request.communities or ()):
             numbers = dict(enumerate(community_numbers(partition)))
             nx.set_node_attributes(graphs[index], numbers, COMMUNITY)
+        if request.nodes is not None:
+            for index, graph in graphs.items():
+                graph.add_nodes_from(enumerate(request.nodes.attributes(index)))
         return [graphs[index] for index in range(len(sizes))]
 
     def with_options(self, *, sampling: Any = None, guidance: float | None = None) -> Self:
@@ -149,7 +156,7 @@ def check_features(shape: DenoiserSettings | EDPGNNSettings) -> None:
     """
     if shape.node_feat_dim:
         raise SettingsError(
-            f"GraphGenerator models structure only, but network.node_feat_dim is "
-            f"{shape.node_feat_dim}. Set it to 0, or train with graphscore.training.Trainer on a "
-            "GraphBatch with node features."
+            f"network.node_feat_dim is {shape.node_feat_dim}, but GraphGenerator sets it itself, "
+            "from the attributes of nodes. Leave it out, or train with "
+            "graphscore.training.Trainer on a GraphBatch with node features."
         )
