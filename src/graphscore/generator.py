@@ -22,17 +22,10 @@ from graphscore.errors import GraphscoreError, SettingsError
 from graphscore.graphs import NOTHING, GraphBatch, Schema, prepare_graphs
 from graphscore.graphs.attributes import given_names
 from graphscore.metrics import EvaluationResult, evaluate
-from graphscore.models import (
-    MODELS,
-    CommunityDistribution,
-    SamplingRun,
-    SizeDistribution,
-    resolve_request,
-    resolve_settings,
-)
+from graphscore.models import MODELS, CommunityDistribution, SamplingRun, SizeDistribution
 from graphscore.models.diffusion import guided_model
-from graphscore.models.registry import check_settings
-from graphscore.models.request import check_number
+from graphscore.models.registry import check_settings, resolve_settings
+from graphscore.models.request import check_number, resolve_request
 from graphscore.seeding import torch_generator
 from graphscore.training import TrainingRecord
 
@@ -188,6 +181,11 @@ class GraphGenerator:
     def communities(self) -> CommunityDistribution | None:
         """Sizes of communities in the training graphs, if the model is conditioned on them."""
         return self._trained().model.communities
+
+    @property
+    def schema(self) -> Schema:
+        """What nodes and edges carry: names, types and units; empty if only edges were learned."""
+        return self._trained().model.schema
 
     @property
     def step(self) -> int:

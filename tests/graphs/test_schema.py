@@ -191,10 +191,7 @@ def changed(**changes):
     ("changes", "message"),
     [
         ({"element": None}, "graph 2, node 1: no attribute 'element'.*here: 'charge', 'mass'"),
-        (
-            {"bond": None},
-            r"graph 2, edge \(0, 1\): no attribute 'bond', which is to be learned\.",
-        ),
+        ({"bond": None}, r"graph 2, edge \(0, 1\): no attribute 'bond'\. Give every edge"),
         ({"element": 7}, "graph 2, node 1: attribute 'element' is 7, and '[CNO]' elsewhere"),
         ({"element": 1.5}, "attribute 'element' is 1.5, but a type is a text.*--node-features"),
         ({"element": "x" * 201}, "but a type is a text of at most 200 characters"),

@@ -100,7 +100,7 @@ def sample(
     seconds = time.perf_counter() - started
     write_graphs(target, _as_kept(graphs, target, format), format=format)
     if picture is not None:
-        draw_comparison({"samples": graphs[:16]}, picture)
+        draw_comparison({"samples": graphs[:16]}, picture, schema=generator.schema)
     guide = getattr(generator.settings, "guide", None)
     record = {
         "model": place.pretrained or run,

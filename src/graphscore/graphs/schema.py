@@ -51,7 +51,7 @@ class Schema(Settings):
         Raises:
             GraphDataError: a node or edge without a named attribute, or with another kind of value.
         """
-        nodes, edges = _Attributes(graphs, "node"), _Attributes(graphs, "edge")
+        nodes, edges = Attributes(graphs, "node"), Attributes(graphs, "edge")
         weight = names.edge_weight
         return cls(
             node_type=None if names.node_type is None else nodes.types(names.node_type),
@@ -116,7 +116,7 @@ class Schema(Settings):
             return None
         kind = np.uint8 if self.edge_weight is None else np.float32
         entries = np.zeros((len(graphs), width, width, self.edge_width), dtype=kind)
-        attributes = _Attributes(graphs, "edge")
+        attributes = Attributes(graphs, "edge")
         graph_of, tails, heads = attributes.places()
         number = np.zeros(len(tails), dtype=np.int64)
         if self.edge_type is not None:
@@ -134,7 +134,7 @@ class Schema(Settings):
             return None
         kind = np.float32 if self.node_features else np.uint8
         entries = np.zeros((len(graphs), width, self.node_width), dtype=kind)
-        attributes = _Attributes(graphs, "node")
+        attributes = Attributes(graphs, "node")
         graph_of, nodes = attributes.places()
         if self.node_type is not None:
             entries[graph_of, nodes, attributes.indices(self.node_type)] = 1
@@ -178,7 +178,7 @@ class Schema(Settings):
 
 
 @dataclass(frozen=True)
-class _Attributes:
+class Attributes:
     """The attributes of all nodes, or of all edges, of graphs on nodes 0..n-1.
 
     Attributes:
@@ -210,9 +210,8 @@ class _Attributes:
                         names = ", ".join(map(quoted, sorted(map(str, data)))) or "none"
                         known = f" (attributes here: {names})"
                     raise GraphDataError(
-                        f"{self._where(b, place)}: no attribute {quoted(name)}, which is to be "
-                        f"learned{known}. Give every {self.kind} that attribute, or name another "
-                        "one."
+                        f"{self._where(b, place)}: no attribute {quoted(name)}{known}. Give every "
+                        f"{self.kind} that attribute, or name another one."
                     )
                 yield b, place, data[name]
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from graphscore.acceleration import Accelerate, choose_trainer
 from graphscore.config import RunSettings
 from graphscore.errors import SettingsError
-from graphscore.graphs import GraphBatch
+from graphscore.graphs import GraphBatch, Schema
 from graphscore.models.communities import CommunityDistribution
 from graphscore.models.request import SampleRequest
 from graphscore.models.sizes import SizeDistribution
@@ -70,6 +70,7 @@ class Model(ABC):
         settings: complete settings of the run.
         sizes: numbers of nodes of the training graphs.
         communities: sizes of communities in the training graphs, if it is conditioned on them.
+        schema: what the nodes and edges of the graphs carry.
         network: what the trainer changes; None for models without weights.
         objective: what the trainer minimises; None for models that are fitted when they are built.
             The settings of a model with an objective are `TrainedSettings`.
@@ -81,6 +82,7 @@ class Model(ABC):
     settings: RunSettings
     sizes: SizeDistribution
     communities: CommunityDistribution | None = None
+    schema = Schema()
     network: nn.Module | None = None
     objective: Objective | None = None
 
