@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,10 @@ import networkx as nx
 import numpy as np
 
 from graphscore.atomic import check_place
-from graphscore.errors import OutputError
+from graphscore.errors import GraphDataError, OutputError
 from graphscore.graphs import COMMUNITY, Schema
 from graphscore.plots.figure import new_figure, write_figure
+from graphscore.plots.formulae import Formula, formula_of
 from graphscore.plots.key import add_key
 from graphscore.plots.looks import NO_LOOKS, OUTLINE, EdgeLook, Looks, NodeLook
 
@@ -24,7 +27,9 @@ _INSIDE, _BETWEEN = EdgeLook(EDGE_INSIDE), EdgeLook(EDGE_BETWEEN, layer=1)
 NO_SCHEMA = Schema()
 SIZE, TYPED_SIZE = 1.15, 1.6
 """Inches of a graph, and of one that carries something."""
-TYPED_NODES = 1.7
+TYPED_HEADING = 0.4
+"""Inches of the heading above graphs that carry something."""
+TYPED_NODES = 1.4
 """How many times larger the nodes of a graph are that carries something."""
 FORMATS = (".png", ".pdf", ".svg")
 FULL_SIZE_NODES = 30
@@ -61,6 +66,30 @@ def communities(graph: nx.Graph[Any]) -> dict[Any, int]:
     return {names[node]: number for number, part in enumerate(parts) for node in part}
 
 
+@dataclass(frozen=True)
+class _Drawing:
+    """A graph, its structural formula if it is a molecule, and what is said of it."""
+
+    graph: nx.Graph[Any]
+    formula: Formula | None
+    remark: str
+
+    def draw(self, axis: Any, looks: Looks) -> None:
+        if self.formula is not None:
+            self.formula.draw(axis)
+        else:
+            draw_graph(self.graph, axis, looks=looks)
+            axis.set_title(self.remark, fontsize=7, color=EDGE_BETWEEN, pad=0)
+
+
+def _drawings(name: str, graphs: Sequence[nx.Graph[Any]], schema: Schema) -> list[_Drawing]:
+    try:
+        Looks.of(graphs, schema)
+    except GraphDataError as error:
+        raise GraphDataError(f"{name}: {error}") from None
+    return [_Drawing(graph, *formula_of(graph, schema)) for graph in graphs]
+
+
 def draw_comparison(
     groups: Mapping[str, Sequence[nx.Graph[Any]]],
     path: str | os.PathLike[str],
@@ -73,7 +102,7 @@ def draw_comparison(
 
     Nodes are coloured by community and sized by degree; edges between communities are red. Rows
     that are empty in all groups are left out. What nodes and edges carry is drawn as `Looks` says,
-    with a key below.
+    with a key below; molecules as structural formulae, those that are not valid as other graphs.
 
     Args:
         groups: heading and graphs of each block, left to right.
@@ -96,22 +125,33 @@ def draw_comparison(
     check_picture(target)
     if not groups:
         raise OutputError(f"{target}: nothing to draw. Give at least one group of graphs.")
+    write_figure(comparison(groups, columns, rows, schema), target)
+
+
+def comparison(
+    groups: Mapping[str, Sequence[nx.Graph[Any]]], columns: int, rows: int, schema: Schema
+) -> Any:
+    """Return the figure that `draw_comparison` writes."""
     rows = min(rows, max(1, *(ceil(len(graphs) / columns) for graphs in groups.values())))
-    shown = [list(graphs[: rows * columns]) for graphs in groups.values()]
-    looks = Looks.of([graph for graphs in shown for graph in graphs], schema)
+    shown = [
+        _drawings(name, list(graphs[: rows * columns]), schema) for name, graphs in groups.items()
+    ]
+    looks = Looks.of([each.graph for each in chain(*shown) if each.formula is None], schema)
     size = SIZE if schema == NO_SCHEMA else TYPED_SIZE
-    figure = new_figure(size * columns * len(groups) + 0.4, size * rows + 0.5)
+    height = size * rows + 0.5
+    top = 0.9 if schema == NO_SCHEMA else 1 - TYPED_HEADING / height
+    figure = new_figure(size * columns * len(groups) + 0.4, height)
     above = add_key(figure, looks)
     blocks = above.subfigures(1, len(groups), squeeze=False, wspace=0.04)[0]
-    for block, heading, graphs in zip(blocks, groups, shown):
+    for block, heading, drawings in zip(blocks, groups, shown):
         block.suptitle(heading, fontsize=11, y=0.985)
         axes = block.subplots(rows, columns, squeeze=False)
-        block.subplots_adjust(0.02, 0.02, 0.98, 0.9, wspace=0.05, hspace=0.05)
-        for index, axis in enumerate(axes.flat):
+        block.subplots_adjust(0.02, 0.02, 0.98, top, wspace=0.05, hspace=0.05)
+        for axis in axes.flat:
             axis.set_axis_off()
-            if index < len(graphs):
-                draw_graph(graphs[index], axis, looks=looks)
-    write_figure(figure, target)
+        for axis, drawing in zip(axes.flat, drawings):
+            drawing.draw(axis, looks)
+    return figure
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
