@@ -44,7 +44,7 @@ class Formula:
         molecule = molecule_of(graph)
         chem.SanitizeMol(molecule)
         drawing = rdMolDraw2D.MolDraw2DSVG(SIDE * _PER_POINT, SIDE * _PER_POINT)
-        options = drawing.drawOptions()
+        options: Any = drawing.drawOptions()
         options.bondLineWidth = 0.9 * _PER_POINT
         options.fixedBondLength = 17 * _PER_POINT
         options.minFontSize, options.maxFontSize = 4 * _PER_POINT, 8 * _PER_POINT
