@@ -19,11 +19,8 @@ from graphscore.device import resolve_device
 from graphscore.diffusion import GuidanceSettings
 from graphscore.diffusion.selection import GUIDANCE_WEIGHTS, Selection, select
 from graphscore.errors import GraphscoreError, SettingsError
-from graphscore.graphs import NOTHING, GraphBatch, prepare_graphs
-from graphscore.graphs.attributes import given_names
-from graphscore.graphs.packed import sizes_of
-from graphscore.metrics import EvaluationResult, evaluate
-from graphscore.metrics.attributes import unions_of
+from graphscore.graphs import NOTHING, GraphBatch, Schema, given_names, prepare_graphs, sizes_of
+from graphscore.metrics import EvaluationResult, evaluate, unions_of
 from graphscore.models import MODELS, CommunityDistribution, SamplingRun, SizeDistribution
 from graphscore.models.diffusion import guided_model
 from graphscore.models.registry import check_settings, resolve_settings
@@ -141,8 +138,7 @@ class GraphGenerator:
         settings = resolve_settings(given, nodes=data.max_nodes, on_cpu=self._on_cpu)
         described = describe_graphs(data, source, schema)
         with open_run(run, resume, settings, described, keep=keep) as (folder, stored):
-            show = self.show_progress
-            model, data = kind.from_graphs(settings, clean, data, show_progress=show)
+            model, data = kind.from_graphs(settings, clean, data, show_progress=self.show_progress)
             trainer = model.trainer(data, device=self.device, accelerate=self.accelerate)
             untrained = Artifact(model, described, graphs=clean)
             self._artifact = TrainingRun(untrained, trainer, folder, self.device).train(
@@ -184,6 +180,11 @@ class GraphGenerator:
     def communities(self) -> CommunityDistribution | None:
         """Sizes of communities in the training graphs, if the model is conditioned on them."""
         return self._trained().model.communities
+
+    @property
+    def schema(self) -> Schema:
+        """What nodes and edges carry: names, types and units; empty if only edges were learned."""
+        return self._trained().model.schema
 
     @property
     def step(self) -> int:
@@ -349,8 +350,7 @@ class GraphGenerator:
         return evaluate(samples, held_out, training=self._trained().graphs, **names.model_dump())
 
     def log_density(self, graphs: Graphs, **options: Any) -> list[float]:
-        """Return log p(A) - log p(0) of each graph (Theorem 1), by an EDP-GNN; its options are
-        those of `EDPGNNModel.log_density`."""
+        """Return log p(A) - log p(0) of each graph; options as of `EDPGNNModel.log_density`."""
         return self._trained().model.log_density(graphs, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:

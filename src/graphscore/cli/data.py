@@ -122,7 +122,7 @@ def load(
 
 def load_to_compare(
     data: str, options: ReadingOptions, *, split: str, names: AttributeSettings
-) -> list[nx.Graph[Any]]:
+) -> Sequence[nx.Graph[Any]]:
     """Read graphs to be compared; that they have weights that are not compared is said.
 
     Args:

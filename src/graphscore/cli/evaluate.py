@@ -13,11 +13,13 @@ from graphscore.cli.option_types import Flag
 from graphscore.cli.tables import print_evaluations, print_json, print_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import networkx as nx
 
     from graphscore.metrics import EvaluationResult
 
-    Graphs = list[nx.Graph[Any]]
+    Graphs = Sequence[nx.Graph[Any]]
 
 
 def evaluate(

@@ -33,7 +33,7 @@ class Attributes:
     Attributes:
         graphs: the graphs.
         kind: "node" or "edge".
-        purpose: what errors say of attributes: they are to be "learned" or "compared".
+        purpose: what errors say of attributes: they are to be "learned", "compared" or "shown".
         lists: if the graphs are those of several lists, one after the other, names and lengths of
             these, for errors.
 
@@ -45,7 +45,7 @@ class Attributes:
 
     graphs: Sequence[nx.Graph[Any]]
     kind: str
-    purpose: Literal["learned", "compared"] = "learned"
+    purpose: Literal["learned", "compared", "shown"] = "learned"
     lists: Mapping[str, int] = field(default_factory=dict)
 
     def places(self) -> tuple[NDArray[np.int64], ...]:
@@ -89,7 +89,7 @@ class Attributes:
 
     @property
     def _verb(self) -> str:
-        return "learn" if self.purpose == "learned" else "compare"
+        return {"learned": "learn", "compared": "compare", "shown": "show"}[self.purpose]
 
     def types(self, name: str) -> Types:
         """Return the values of an attribute.

@@ -4,6 +4,7 @@ A descriptor is added to `evaluation.DESCRIPTORS`, a row for what nodes and edge
 `attribute_distances`, a validity check to `validity.VALIDITY_CHECKS`.
 """
 
+from graphscore.metrics.attributes import unions_of
 from graphscore.metrics.blocks import description_length, find_blocks
 from graphscore.metrics.descriptors import (
     clustering_coefficients,
@@ -74,6 +75,7 @@ __all__ = [
     "orbit_counts",
     "ratio_to_floor",
     "spectrum_histograms",
+    "unions_of",
     "uniqueness",
     "validity_of",
     "vun",

@@ -72,6 +72,7 @@ class Model(ABC):
         sizes: numbers of nodes of the training graphs.
         communities: sizes of communities in the training graphs, if it is conditioned on them.
         nodes: of the training graphs with what they carry, if it takes that for new graphs.
+        schema: what the nodes and edges of the graphs carry.
         network: what the trainer changes; None for models without weights.
         objective: what the trainer minimises; None for models that are fitted when they are built.
             The settings of a model with an objective are `TrainedSettings`.
@@ -84,6 +85,7 @@ class Model(ABC):
     sizes: SizeDistribution
     communities: CommunityDistribution | None = None
     nodes: KnownNodes | None = None
+    schema = Schema()
     network: nn.Module | None = None
     objective: Objective | None = None
 

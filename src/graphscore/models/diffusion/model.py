@@ -14,7 +14,7 @@ from graphscore.diffusion import GraphLikelihood, GuidedPosterior, SigmaLevels, 
 from graphscore.diffusion.samplers import SAMPLERS, LangevinSettings, SamplerSettings
 from graphscore.diffusion.sigmas import PAPER_SIGMAS
 from graphscore.errors import SettingsError
-from graphscore.graphs import COMMUNITY, GraphState, Schema, node_mask_of_sizes
+from graphscore.graphs import COMMUNITY, GraphState, node_mask_of_sizes
 from graphscore.models.base import Model, SamplingRun
 from graphscore.models.communities import community_numbers
 from graphscore.models.diffusion.attributes import graphs_of_state
@@ -34,7 +34,6 @@ class DiffusionModel(Model):
     settings: Any
     network: nn.Module
     likelihood: GraphLikelihood
-    schema = Schema()
 
     def _noise(self) -> SigmaLevels | SigmaRange:
         """Return the noise levels that the sampler goes through."""
