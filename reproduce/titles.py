@@ -10,6 +10,7 @@ TITLES = {
     "training-budget": "How long and how wide to train EDP-GNN, chosen on validation graphs",
     "denoiser-benchmark": "The denoiser on seven datasets, SBM twice: quality, calls, time",
     "denoiser-ablation": "What each part of the denoiser contributes",
+    "molecules": "Molecules: QM9 and ZINC250k, valid, FCD and NSPDK, calls, time",
     "invalid-reasons": "Why samples of the pretrained models are not valid",
 }
 """The experiment NAME is in `reproduce/experiments`, its plan in `plans`, its page in

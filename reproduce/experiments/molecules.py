@@ -1,0 +1,207 @@
+"""Molecules: one denoiser for each set, judged as published results are.
+
+Parts that train and draw need a GPU; parts that judge need RDKit. Molecules lie between them in
+files, so that the two may be different machines.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphscore.atomic import write_file
+from graphscore.config import merge
+from graphscore.datasets import load_dataset
+from graphscore.generator import GraphGenerator
+from graphscore.graphs.molecules import BOND, ELEMENT
+from graphscore.graphs.packed import PackedGraphs
+from graphscore.seeding import derive_seed
+from reproduce.context import Context, Record
+from reproduce.core import has_checkpoint, parameter_count, sampler_of, training_log
+from reproduce.experiment import Experiment
+from reproduce.experiments.molecule_report import facts, pictures, tables
+
+NAME = "molecules"
+Plan = dict[str, Any]
+
+
+def set_plan(context: Context, name: str) -> Plan:
+    """The plan of a set at the scale of the context."""
+    file = context.plan(NAME)
+    plan = dict(file["plans"][name])
+    plan["noise"] = file["common"]["noise"]
+    plan["training"] = {**file["common"]["learning"], **plan["training"]}
+    if "changes" in file:
+        plan = merge(plan, file["changes"])
+        plan["stop"], plan["earlier"] = plan["training"]["steps"], []
+    return plan
+
+
+def keys(context: Context) -> list[str]:
+    file = context.plan(NAME)
+    found = []
+    for name in file["sets"]:
+        plan = set_plan(context, name)
+        curves = [f"curve{calls}" for calls in file["calls"]]
+        curves += [f"at{step}" for step in plan["earlier"]]
+        for which in [*curves, *(f"seed{seed}" for seed in range(context.seeds))]:
+            found += [f"{name}_drawn-{which}", f"{name}_{which}"]
+        found.append(f"{name}_known")
+    return found
+
+
+def settings(context: Context) -> Record:
+    file = context.plan(NAME)
+    plans = {name: set_plan(context, name) for name in file["sets"]}
+    return {"seed": file["seed"], "samples": file["samples"], "plans": plans}
+
+
+def part_settings(context: Context, key: str) -> Record:
+    name, _, which = key.partition("_")
+    file, plan = context.plan(NAME), set_plan(context, name)
+    decided = {key: plan[key] for key in ("network", "noise", "training", "stop", "sampling")}
+    which = which.removeprefix("drawn-")
+    number = file["samples" if which.startswith(("seed", "known")) else "curve_samples"]
+    return {} if which == "known" else {"seed": file["seed"], "number": number, **decided}
+
+
+def compute(context: Context, key: str) -> Record:
+    name, _, which = key.partition("_")
+    if which.startswith("drawn-"):
+        return _draw(context, name, which.removeprefix("drawn-"))
+    return _judge(context, name, which)
+
+
+# ---------------------------------------------------------------------- training and drawing
+
+
+def model(context: Context, name: str, step: int) -> tuple[GraphGenerator, Record]:
+    """The model of a set at a step, trained if it is not there, and what its training took."""
+    folder, plan = context.folder / "models" / f"{name}_at{step}", set_plan(context, name)
+    if not has_checkpoint(folder):
+        data = load_dataset(name, data_dir=context.data_dir)
+        trained = context.fit(
+            name,
+            data.train,
+            source=name,
+            seed=context.plan(NAME)["seed"],
+            model="denoiser",
+            stop_at=step,
+            attributes=data.info.attributes,
+            network=plan["network"],
+            noise=plan["noise"],
+            training=plan["training"],
+            sampling=sampler_of(plan["sampling"]),
+        )
+        trained.save(folder)
+        log = training_log(context.run_folder(name))
+        write_file(folder / "log.json", f'{{"seconds": {log["seconds"]}}}'.encode())
+    options = {"device": str(context.torch_device), "accelerate": context.accelerate}
+    made = GraphGenerator.load(folder, show_progress=context.show_progress, **options)
+    return made, {"step": made.step, "parameters": parameter_count(made)}
+
+
+def _draw(context: Context, name: str, which: str) -> Record:
+    """Sample molecules into a file."""
+    file, plan = context.plan(NAME), set_plan(context, name)
+    step = int(which.removeprefix("at")) if which.startswith("at") else plan["stop"]
+    generator, made = model(context, name, step)
+    sampling = sampler_of(plan["sampling"])
+    if which.startswith("curve"):
+        steps = (int(which.removeprefix("curve")) + 1) // 2
+        churn = sampling.churn / sampling.steps * steps
+        sampling = sampling.replaced(steps=steps, churn=churn)
+    number = file["samples" if which.startswith("seed") else "curve_samples"]
+    started = time.perf_counter()
+    graphs = generator.sample(
+        number, seed=derive_seed(file["seed"], NAME, name, which), sampling=sampling
+    )
+    seconds = time.perf_counter() - started
+    packed = PackedGraphs.of(graphs, [ELEMENT], [BOND])
+    stream = io.BytesIO()
+    np.savez_compressed(stream, **packed.arrays())  # type: ignore[arg-type]
+    write_file(drawn_file(context, name, which), stream.getvalue())
+    return {
+        **made,
+        "number": number,
+        "sampling_seconds": seconds,
+        "calls": sampling.network_calls,
+        "sampling": sampling.model_dump(mode="json"),
+    }
+
+
+def drawn_file(context: Context, name: str, which: str) -> Path:
+    """The file of molecules that were drawn."""
+    return context.folder / "drawn" / f"{name}_{which}.npz"
+
+
+# ---------------------------------------------------------------------- judging
+
+
+def _judge(context: Context, name: str, which: str) -> Record:
+    """Judge molecules: drawn ones, or for "known" training molecules."""
+    from graphscore.metrics.molecules import evaluate_molecules
+
+    file, data = context.plan(NAME), load_dataset(name, data_dir=context.data_dir)
+    part = "test" if which.startswith(("seed", "known")) else "val"
+    if which == "known":
+        number = min(file["samples"], len(data.train))
+        stream = np.random.default_rng(derive_seed(file["seed"], NAME, name, which))
+        drawn: Any = data.train
+        graphs = drawn[np.sort(stream.choice(len(drawn), number, replace=False))]
+    else:
+        if not context.has_part(f"{name}_drawn-{which}"):
+            return {"skipped": f"{name}_drawn-{which} is not there"}
+        with np.load(drawn_file(context, name, which), allow_pickle=False) as arrays:
+            graphs = PackedGraphs.of_arrays(arrays)
+    found = evaluate_molecules(graphs, data.split(part), training=data.train)
+    return {"part": part, **found.to_dict()}
+
+
+# ---------------------------------------------------------------------- the record
+
+
+def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
+    """A row for every set whose molecules of all seeds were judged."""
+    file, rows = context.plan(NAME), []
+    for name in file["sets"]:
+        seeds = [(f"{name}_drawn-seed{s}", f"{name}_seed{s}") for s in range(context.seeds)]
+        if not all(key in parts for pair in seeds for key in pair):
+            continue
+        plan = set_plan(context, name)
+        rows.append(
+            {
+                "dataset": name,
+                "targets": plan["targets"],
+                "published": plan["published"],
+                "per_seed": [{**parts[drawn], **parts[judged]} for drawn, judged in seeds],
+                "known": parts.get(f"{name}_known"),
+                "by_network_calls": _points(parts, name, [f"curve{n}" for n in file["calls"]]),
+                "by_training": _points(parts, name, [f"at{step}" for step in plan["earlier"]]),
+            }
+        )
+    return rows
+
+
+def _points(parts: Mapping[str, Record], name: str, which: Sequence[str]) -> list[Record]:
+    pairs = [(parts.get(f"{name}_drawn-{one}"), parts.get(f"{name}_{one}")) for one in which]
+    return [{**drawn, **judged} for drawn, judged in pairs if drawn and judged]
+
+
+EXPERIMENT = Experiment(
+    NAME,
+    keys=keys,
+    settings=settings,
+    compute=compute,
+    assemble=assemble,
+    tables=tables,
+    facts=facts,
+    pictures=pictures,
+    part_settings=part_settings,
+    needs_all=False,
+)
