@@ -47,6 +47,8 @@ def main(tokens: list[str] | None = None) -> None:
     parser.add_argument("--note", default="", help="anything else a user should know")
     parser.add_argument("--models", type=Path, help="another folder than the package's")
     parser.add_argument("--replace", action="store_true", help="over a model of the same name")
+    parser.add_argument("--half", action="store_true", help="store half precision")
+    parser.add_argument("--unfinished", action="store_true", help="though stopped before its end")
     given = parser.parse_args(tokens)
     try:
         record = json.loads(given.metrics.read_text(encoding="utf-8"))
@@ -68,6 +70,8 @@ def main(tokens: list[str] | None = None) -> None:
             note=given.note,
             models=given.models,
             replace=given.replace,
+            half=given.half,
+            unfinished=given.unfinished,
         )
         try:
             model = GraphGenerator.load(folder, device="cpu", show_progress=False)

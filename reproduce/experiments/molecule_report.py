@@ -1,3 +1,119 @@
-def tables(r): return []
-def facts(r): return {}
-def pictures(r, out): return []
+"""Tables and pictures of the record of molecules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from reproduce.plots.quality import QualityCurve, draw_quality
+from reproduce.tables import Table, summary, with_std
+
+Record = dict[str, Any]
+MEASURES: dict[str, Callable[[Record], float]] = {
+    "valid": lambda found: float(found["valid"]["share"]),
+    "fcd": lambda found: float(found["fcd"]),
+    "nspdk": lambda found: float(found["nspdk"]),
+}
+"""What has a target, by its name there."""
+SHARES = ("valid_as_is", "connected", "unique", "novel")
+
+
+def tables(record: Record) -> list[Table]:
+    """The result of every set; then what it took."""
+    return [_quality(record["results"]), _cost(record["results"])]
+
+
+def _quality(rows: Sequence[Record]) -> Table:
+    columns = ["set", "", "molecules", "valid", "as it is", "connected", "unique", "novel"]
+    columns += ["FCD", "NSPDK"]
+    cells: list[list[str]] = []
+    for row in rows:
+        seeds, known, targets = row["per_seed"], row["known"], row["targets"]
+        cells.append([row["dataset"], "samples", *_values(seeds)])
+        if known:
+            cells.append(["", "training molecules", *_values([known])])
+        aims = {
+            "valid": f"≥ {targets['valid']:.1%}",
+            "fcd": f"≤ {targets['fcd']:g}",
+            "nspdk": f"≤ {targets['nspdk']:g}",
+        }
+        empty = [""] * len(SHARES)
+        aimed = ["", aims["valid"], *empty, aims["fcd"], aims["nspdk"]]
+        cells.append(["", "target", *aimed])
+        cells.append(["", f"published: {row['published']}", *[""] * (4 + len(SHARES))])
+    return Table("Molecules", columns, cells, text=2)
+
+
+def _values(found: Sequence[Record]) -> list[str]:
+    shares = [[float(one[name]["share"]) * 100 for one in found] for name in ("valid", *SHARES)]
+    return [
+        " + ".join(str(one["sample_count"]) for one in found),
+        *(f"{with_std(summary(values), 2)} %" for values in shares),
+        with_std(summary([MEASURES["fcd"](one) for one in found]), 3),
+        with_std(summary([MEASURES["nspdk"](one) for one in found]), 5),
+    ]
+
+
+def _cost(rows: Sequence[Record]) -> Table:
+    columns = ["set", "parameters", "steps", "training", "calls", "10,000 molecules"]
+    cells = []
+    for row in rows:
+        first = row["per_seed"][0]
+        seconds = [one["sampling_seconds"] * 10_000 / one["number"] for one in row["per_seed"]]
+        cells.append(
+            [
+                row["dataset"],
+                f"{first['parameters']:,}",
+                f"{first['step']:,}",
+                f"{first['training_seconds']:.0f} s",
+                str(first["calls"]),
+                f"{min(seconds):.0f} to {max(seconds):.0f} s",
+            ]
+        )
+    return Table("What it took", columns, cells)
+
+
+def facts(record: Record) -> Mapping[str, Any]:
+    """Values for the template."""
+    sets = {}
+    for row in record["results"]:
+        means = {
+            name: summary([measure(one) for one in row["per_seed"]])["mean"]
+            for name, measure in MEASURES.items()
+        }
+        reached = {
+            name: means[name] >= aim if name == "valid" else means[name] <= aim
+            for name, aim in row["targets"].items()
+        }
+        sets[row["dataset"]] = {
+            "missed": [name for name, is_reached in reached.items() if not is_reached],
+            "curves": bool(row["by_network_calls"]),
+            "protocol": row["per_seed"][0]["protocol"],
+        }
+    return {"sets": sets}
+
+
+def pictures(record: Record, out: Path) -> Sequence[Path]:
+    """FCD against network calls and against training time."""
+    drawn = []
+    for key, along, cost in (
+        ("by_network_calls", "network calls", "calls"),
+        ("by_training", "training time in seconds", "training_seconds"),
+    ):
+        panels, targets = {}, {}
+        for row in record["results"]:
+            points = row[key]
+            if key == "by_training" and points:
+                points = [*points, *row["by_network_calls"][-1:]]
+            if len(points) > 1:
+                costs = [point[cost] for point in points]
+                values = [MEASURES["fcd"](point) for point in points]
+                panels[row["dataset"]] = [QualityCurve("", costs, values)]
+                targets[row["dataset"]] = row["targets"]["fcd"]
+        if panels:
+            target = out / f"molecules_{cost}.png"
+            measures = dict.fromkeys(panels, "FCD")
+            draw_quality(panels, target, along=along, measures=measures, targets=targets)
+            drawn.append(target)
+    return drawn

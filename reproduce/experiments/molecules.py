@@ -22,7 +22,7 @@ from graphscore.graphs.molecules import BOND, ELEMENT
 from graphscore.graphs.packed import PackedGraphs
 from graphscore.seeding import derive_seed
 from reproduce.context import Context, Record
-from reproduce.core import has_checkpoint, parameter_count, sampler_of, training_log
+from reproduce.core import has_checkpoint, parameter_count, read_document, sampler_of
 from reproduce.experiment import Experiment
 from reproduce.experiments.molecule_report import facts, pictures, tables
 
@@ -82,7 +82,7 @@ def compute(context: Context, key: str) -> Record:
 
 def model(context: Context, name: str, step: int) -> tuple[GraphGenerator, Record]:
     """The model of a set at a step, trained if it is not there, and what its training took."""
-    folder, plan = context.folder / "models" / f"{name}_at{step}", set_plan(context, name)
+    folder, plan = model_folder(context, name, step), set_plan(context, name)
     if not has_checkpoint(folder):
         data = load_dataset(name, data_dir=context.data_dir)
         trained = context.fit(
@@ -99,11 +99,14 @@ def model(context: Context, name: str, step: int) -> tuple[GraphGenerator, Recor
             sampling=sampler_of(plan["sampling"]),
         )
         trained.save(folder)
-        log = training_log(context.run_folder(name))
-        write_file(folder / "log.json", f'{{"seconds": {log["seconds"]}}}'.encode())
     options = {"device": str(context.torch_device), "accelerate": context.accelerate}
     made = GraphGenerator.load(folder, show_progress=context.show_progress, **options)
     return made, {"step": made.step, "parameters": parameter_count(made)}
+
+
+def model_folder(context: Context, name: str, step: int) -> Path:
+    """The folder of the model of a set at a step."""
+    return context.folder / "models" / f"{name}_at{step}"
 
 
 def _draw(context: Context, name: str, which: str) -> Record:
@@ -167,11 +170,11 @@ def _judge(context: Context, name: str, which: str) -> Record:
 
 
 def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
-    """A row for every set whose molecules of all seeds were judged."""
+    """A row for every set, of the seeds whose molecules were judged."""
     file, rows = context.plan(NAME), []
     for name in file["sets"]:
-        seeds = [(f"{name}_drawn-seed{s}", f"{name}_seed{s}") for s in range(context.seeds)]
-        if not all(key in parts for pair in seeds for key in pair):
+        seeds = [s for s in range(context.seeds) if _is_there(name, parts, f"seed{s}")]
+        if not seeds:
             continue
         plan = set_plan(context, name)
         rows.append(
@@ -179,18 +182,33 @@ def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
                 "dataset": name,
                 "targets": plan["targets"],
                 "published": plan["published"],
-                "per_seed": [{**parts[drawn], **parts[judged]} for drawn, judged in seeds],
+                "per_seed": [_point(context, name, parts, f"seed{s}") for s in seeds],
                 "known": parts.get(f"{name}_known"),
-                "by_network_calls": _points(parts, name, [f"curve{n}" for n in file["calls"]]),
-                "by_training": _points(parts, name, [f"at{step}" for step in plan["earlier"]]),
+                "by_network_calls": _points(context, name, parts, "curve", file["calls"]),
+                "by_training": _points(context, name, parts, "at", plan["earlier"]),
             }
         )
     return rows
 
 
-def _points(parts: Mapping[str, Record], name: str, which: Sequence[str]) -> list[Record]:
-    pairs = [(parts.get(f"{name}_drawn-{one}"), parts.get(f"{name}_{one}")) for one in which]
-    return [{**drawn, **judged} for drawn, judged in pairs if drawn and judged]
+def _is_there(name: str, parts: Mapping[str, Record], which: str) -> bool:
+    return {f"{name}_drawn-{which}", f"{name}_{which}"} <= parts.keys()
+
+
+def _point(context: Context, name: str, parts: Mapping[str, Record], which: str) -> Record:
+    """What was drawn and how it was judged, and how long its model was trained."""
+    drawn, judged = parts[f"{name}_drawn-{which}"], parts[f"{name}_{which}"]
+    document = read_document(model_folder(context, name, drawn["step"]))
+    took = {"training_seconds": document.seconds, "device": document.made_with.device}
+    return {**judged, **drawn, **took, "judged": judged["provenance"]}
+
+
+def _points(
+    context: Context, name: str, parts: Mapping[str, Record], kind: str, numbers: Sequence[int]
+) -> list[Record]:
+    every = [f"{kind}{number}" for number in numbers]
+    there = [which for which in every if _is_there(name, parts, which)]
+    return [_point(context, name, parts, which) for which in there]
 
 
 EXPERIMENT = Experiment(

@@ -34,6 +34,8 @@ def export_model(
     note: str = "",
     models: Path | None = None,
     replace: bool = False,
+    half: bool = False,
+    unfinished: bool = False,
 ) -> Path:
     """Write the averaged weights of a run, without its training state, and a card.
 
@@ -46,6 +48,8 @@ def export_model(
         provenance: joined to what the run says of itself.
         models: folder to put it in, the package's own by default.
         replace: over a model of the same name.
+        half: store weights in half precision; they are read as single precision.
+        unfinished: also where the training was stopped before its last step.
 
     Returns:
         The new folder.
@@ -57,11 +61,13 @@ def export_model(
     document, tensors = read_checkpoint(run)
     weights = {key: tensor for key, tensor in tensors.items() if key.startswith(AVERAGE)}
     model = model_of(document, run)
-    if document.step < model.settings.steps:
+    if document.step < model.settings.steps and not unfinished:
         raise CheckpointError(
             f"{run}: trained for {document.step} of {model.settings.steps} steps. "
             "Resume it to the end before it is exported."
         )
+    if half:
+        weights = {key: tensor.half() for key, tensor in weights.items()}
     if sampling:
         model = model.with_options(sampling=dict(sampling))
     settings = model.settings.model_dump(mode="json")

@@ -50,15 +50,20 @@ MOST_HEADER_BYTES = 8_000_000
 _PIECE = 2**20
 MOST_TENSORS = 25_000
 """In a file; a run's state of the deepest network that settings allow has fewer."""
-DTYPES = {"F32": torch.float32, "F64": torch.float64, "I64": torch.int64}
-"""Types of tensors in checkpoints."""
+DTYPES = {
+    "F16": torch.float16,
+    "F32": torch.float32,
+    "F64": torch.float64,
+    "I64": torch.int64,
+}
+"""Types of tensors in checkpoints; weights of half precision are read as single precision."""
 Count = Annotated[int, Field(ge=0, le=2**40)]
 
 
 class TensorPlace(Settings):
     """Type, shape and place of a tensor in a safetensors file."""
 
-    dtype: Literal["F32", "F64", "I64"]
+    dtype: Literal["F16", "F32", "F64", "I64"]
     shape: tuple[Count, ...] = Field(max_length=8)
     data_offsets: tuple[Count, Count]
 
@@ -165,7 +170,11 @@ def read_tensors(folder: Path, document: ModelDocument) -> dict[str, Tensor]:
     for name, tensor in tensors.items():
         if not bool(tensor.isfinite().all()):
             raise CheckpointError(f"{path}: {name} is not finite. Train again.")
-    return tensors
+    return {name: _in_single_precision(tensor) for name, tensor in tensors.items()}
+
+
+def _in_single_precision(tensor: Tensor) -> Tensor:
+    return tensor.float() if tensor.dtype == torch.float16 else tensor
 
 
 def _blank_weights(document: ModelDocument, folder: Path) -> dict[str, Tensor]:
@@ -189,7 +198,7 @@ def _check_weights(path: Path, places: dict[str, TensorPlace], weights: dict[str
         if part is None:
             raise CheckpointError(f"{path}: {quoted(name)} is of no part of a model. {REMEDY}")
         tensor = torch.empty(place.shape, dtype=DTYPES[place.dtype], device="meta")
-        parts[part][name.removeprefix(part)] = tensor
+        parts[part][name.removeprefix(part)] = _in_single_precision(tensor)
     wrong = mismatch(parts[AVERAGE], weights) or (
         mismatch(parts[NETWORK], weights) if parts[NETWORK] else ""
     )
