@@ -18,21 +18,14 @@ from graphscore.config import RunSettings, merge
 from graphscore.device import resolve_device
 from graphscore.diffusion import GuidanceSettings
 from graphscore.diffusion.selection import GUIDANCE_WEIGHTS, Selection, select
-from graphscore.errors import GraphscoreError, SettingsError
+from graphscore.errors import GraphscoreError, SettingsError, warn
 from graphscore.graphs import NOTHING, GraphBatch, Schema, prepare_graphs
-from graphscore.graphs.attributes import given_names
+from graphscore.graphs.attributes import given_names, ignored_attributes
 from graphscore.metrics import EvaluationResult, evaluate
-from graphscore.models import (
-    MODELS,
-    CommunityDistribution,
-    SamplingRun,
-    SizeDistribution,
-    resolve_request,
-    resolve_settings,
-)
+from graphscore.models import CommunityDistribution, SamplingRun, SizeDistribution, resolve_settings
 from graphscore.models.diffusion import guided_model
-from graphscore.models.registry import check_settings
-from graphscore.models.request import check_number
+from graphscore.models.registry import MODELS, check_settings
+from graphscore.models.request import check_number, resolve_request
 from graphscore.seeding import torch_generator
 from graphscore.training import TrainingRecord
 
@@ -118,7 +111,7 @@ class GraphGenerator:
         Args:
             graphs: simple undirected ones: networkx, adjacency matrices, PyG data or a GraphBatch.
             node_type, edge_type: attributes with one of several values, which are learned too.
-            edge_weight, node_features: attributes that are numbers, which are learned too.
+            edge_weight, node_features: those that are numbers; entries of matrices are weights.
             run: folder for settings, log and checkpoints; without it nothing is written.
             resume: continue the run in that folder. The same graphs and settings are needed, but
                 `training.steps` may be larger.
@@ -140,6 +133,8 @@ class GraphGenerator:
         clean = prepare_graphs(graphs, source=source, edge_attributes=names.of_edges)
         SizeDistribution.of(map(len, clean))  # refuses what has no room in the matrices made next
         schema = Schema.of(clean, names)
+        if ignored := ignored_attributes(clean, names):
+            warn(ignored)
         data = GraphBatch.from_networkx(clean, schema=schema)
         settings = resolve_settings(given, nodes=data.max_nodes, on_cpu=self._on_cpu)
         described = describe_graphs(data, source, schema)
@@ -188,6 +183,11 @@ class GraphGenerator:
     def communities(self) -> CommunityDistribution | None:
         """Sizes of communities in the training graphs, if the model is conditioned on them."""
         return self._trained().model.communities
+
+    @property
+    def schema(self) -> Schema:
+        """What nodes and edges carry that is learned and generated."""
+        return getattr(self._trained().model, "schema", Schema())
 
     @property
     def step(self) -> int:

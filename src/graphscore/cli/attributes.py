@@ -1,27 +1,17 @@
-"""Options for what nodes and edges carry, and what is said of attributes that are not learned."""
+"""Options for what nodes and edges carry."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cyclopts import Group, Parameter
-
-from graphscore.streams import say
-
-if TYPE_CHECKING:
-    import networkx as nx
-
-    from graphscore.graphs import AttributeSettings
-
-MOST_TYPES = 20
-"""Values of an attribute that looks like a type."""
 
 
 @Parameter(name="*", group=Group("Attributes that are learned too", sort_key=1))
 @dataclass(frozen=True)
 class AttributeOptions:
-    """Names of attributes; files of GraphML and GML have them."""
+    """Names of attributes of JSON, npz, GraphML, GML or TU; x_0 is the first number of a vector."""
 
     node_type: str | None = None
     """Node attribute with one of several values, such as an element."""
@@ -30,7 +20,7 @@ class AttributeOptions:
     edge_weight: str | None = None
     """Edge attribute that is a number."""
     node_features: str | None = None
-    """Node attributes that are numbers: names with commas between them."""
+    """Node attributes that are numbers or vectors of them: names with commas between them."""
 
     def given(self) -> dict[str, Any]:
         """Return those that were given, as settings."""
@@ -42,20 +32,3 @@ class AttributeOptions:
 
 NO_ATTRIBUTES = AttributeOptions()
 """Which edges there are, and nothing else."""
-
-
-def say_ignored(graphs: list[nx.Graph[Any]], learned: AttributeSettings) -> None:
-    """Name the attributes that are not learned."""
-    values: dict[str, set[tuple[bool, str]]] = {}
-    for graph in graphs:
-        for _, attributes in graph.nodes(data=True):
-            for name in attributes.keys() - set(learned.of_nodes):
-                value = attributes[name]
-                values.setdefault(str(name), set()).add((isinstance(value, int | str), str(value)))
-    for name, found in values.items():
-        is_type = len(found) <= MOST_TYPES and all(may_be for may_be, _ in found)
-        remedy = f"; to learn it, --node-type {name}" if is_type else ""
-        values_of_it = "1 value" if len(found) == 1 else f"{len(found)} values"
-        say(f"ignored: node attribute {name!r} ({values_of_it}{remedy})")
-    for name in getattr(graphs, "ignored", ()):
-        say(f"ignored: edge attribute {name!r}; to learn it, --edge-type or --edge-weight {name}")

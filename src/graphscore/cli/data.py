@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import networkx as nx
 
-FORMATS = "graph6, sparse6, npz, graphml, gml, edgelist, tu"
+FORMATS = "graph6, sparse6, json, jsonl, npz, graphml, gml, edgelist, tu"
 """Names of file formats for help; a test compares them with `graphscore.graphs.formats`, which
 is not imported here because it imports torch."""
 MAX_TOTAL_NODES, MAX_TOTAL_EDGES, MAX_BYTES = 1_000_000, 2_000_000, 64 * 2**20

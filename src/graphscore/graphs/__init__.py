@@ -4,6 +4,7 @@ from graphscore.graphs.attributes import NOTHING, AttributeSettings
 from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.condition import NO_CONDITION, Condition
 from graphscore.graphs.files import read_graphs, write_graphs
+from graphscore.graphs.pyg import to_pyg
 from graphscore.graphs.schema import Schema
 from graphscore.graphs.simple import Repairs
 from graphscore.graphs.state import GraphState, node_mask_of_sizes, pair_mask
@@ -24,5 +25,6 @@ __all__ = [
     "pair_mask",
     "prepare_graphs",
     "read_graphs",
+    "to_pyg",
     "write_graphs",
 ]

@@ -5,10 +5,7 @@ A type of K values is K numbers, 1 at its value; real numbers are in standard un
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import networkx as nx
@@ -16,17 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from graphscore.errors import GraphDataError
-from graphscore.graphs.attributes import (
-    LARGEST,
-    LONGEST,
-    MOST_VALUES,
-    AttributeSettings,
-    Scale,
-    Types,
-    Value,
-)
-from graphscore.settings import Settings, quoted
+from graphscore.graphs.attributes import AttributeSettings, Scale, Types, Value
+from graphscore.graphs.values import Values
+from graphscore.settings import Settings
 
 
 class Schema(Settings):
@@ -51,15 +40,13 @@ class Schema(Settings):
         Raises:
             GraphDataError: a node or edge without a named attribute, or with another kind of value.
         """
-        nodes, edges = _Attributes(graphs, "node"), _Attributes(graphs, "edge")
+        nodes, edges = Values(graphs, "node"), Values(graphs, "edge")
         weight = names.edge_weight
         return cls(
             node_type=None if names.node_type is None else nodes.types(names.node_type),
             edge_type=None if names.edge_type is None else edges.types(names.edge_type),
-            edge_weight=None if weight is None else Scale.of(weight, edges.numbers(weight)),
-            node_features=tuple(
-                Scale.of(name, nodes.numbers(name)) for name in names.node_features
-            ),
+            edge_weight=None if weight is None else edges.scale(weight),
+            node_features=nodes.scales(names.node_features),
         )
 
     @property
@@ -71,7 +58,7 @@ class Schema(Settings):
             node_type=node_type,
             edge_type=edge_type,
             edge_weight=None if weight is None else weight.name,
-            node_features=tuple(scale.name for scale in self.node_features),
+            node_features=tuple(dict.fromkeys(scale.name for scale in self.node_features)),
         )
 
     @property
@@ -110,20 +97,30 @@ class Schema(Settings):
                 rows.append([title, ", ".join(map(Scale.in_words, scales))])
         return rows
 
+    def examples(self) -> Iterator[tuple[str, str, list[Any]]]:
+        """Yield "node" or "edge", the name of each attribute and some of its values."""
+        for kind, types in (("node", self.node_type), ("edge", self.edge_type)):
+            if types is not None:
+                yield kind, types.name, [_given(value) for value in types.values]
+        for kind, scales in (("node", self.node_features), ("edge", self._weights())):
+            for name, vector in _by_name(scales).items():
+                numbers = [1 if scale.whole else 0.5 for scale in vector]
+                yield kind, name, [numbers[0] if vector[0].column is None else numbers]
+
     def edge_entries(self, graphs: Sequence[nx.Graph[Any]], width: int) -> NDArray[Any] | None:
         """Return (B,N,N,C) numbers of the edges of graphs on nodes 0..n-1, or None."""
         if not self.edge_width:
             return None
         kind = np.uint8 if self.edge_weight is None else np.float32
         entries = np.zeros((len(graphs), width, width, self.edge_width), dtype=kind)
-        attributes = _Attributes(graphs, "edge")
+        attributes = Values(graphs, "edge")
         graph_of, tails, heads = attributes.places()
         number = np.zeros(len(tails), dtype=np.int64)
         if self.edge_type is not None:
             number = attributes.indices(self.edge_type)
         entries[graph_of, tails, heads, number] = 1
         if self.edge_weight is not None:
-            numbers = attributes.numbers(self.edge_weight.name)
+            numbers = attributes.numbers(self.edge_weight.name, self._weights())[:, 0]
             entries[graph_of, tails, heads, -1] = self.edge_weight.standard(numbers)
         entries[graph_of, heads, tails] = entries[graph_of, tails, heads]
         return entries
@@ -134,14 +131,15 @@ class Schema(Settings):
             return None
         kind = np.float32 if self.node_features else np.uint8
         entries = np.zeros((len(graphs), width, self.node_width), dtype=kind)
-        attributes = _Attributes(graphs, "node")
+        attributes = Values(graphs, "node")
         graph_of, nodes = attributes.places()
         if self.node_type is not None:
             entries[graph_of, nodes, attributes.indices(self.node_type)] = 1
-        first = self.node_width - len(self.node_features)
-        for column, scale in enumerate(self.node_features, start=first):
-            numbers = attributes.numbers(scale.name)
-            entries[graph_of, nodes, column] = scale.standard(numbers)
+        column = self.node_width - len(self.node_features)
+        for name, scales in _by_name(self.node_features).items():
+            for scale, numbers in zip(scales, attributes.numbers(name, scales).T):
+                entries[graph_of, nodes, column] = scale.standard(numbers)
+                column += 1
         return entries
 
     def attach(
@@ -168,156 +166,31 @@ class Schema(Settings):
         first = entries.shape[1] - len(scales)
         columns: dict[str, list[Any]] = {}
         if types is not None:
-            columns[types.name] = [types.values[k] for k in entries[:, :first].argmax(1)]
+            columns[types.name] = [_given(types.values[k]) for k in entries[:, :first].argmax(1)]
         for column, scale in enumerate(scales, start=first):
-            numbers = scale.original(entries[:, column].astype(np.float64))
-            columns[scale.name] = [int(x) if scale.whole else x for x in numbers.tolist()]
+            found = scale.original(entries[:, column].astype(np.float64)).tolist()
+            numbers = [int(x) if scale.whole else x for x in found]
+            if scale.column is None:
+                columns[scale.name] = numbers
+                continue
+            vectors = columns.setdefault(scale.name, [[] for _ in numbers])
+            for vector, number in zip(vectors, numbers):
+                vector.append(number)
         for name, values in columns.items():
             for key, value in zip(keys, values):
                 view[tuple(key) if isinstance(key, list) else key][name] = value
 
 
-@dataclass(frozen=True)
-class _Attributes:
-    """The attributes of all nodes, or of all edges, of graphs on nodes 0..n-1.
-
-    Attributes:
-        graphs: the graphs.
-        kind: "node" or "edge".
-    """
-
-    graphs: Sequence[nx.Graph[Any]]
-    kind: str
-
-    def places(self) -> tuple[NDArray[np.int64], ...]:
-        """Return the graph and the node of every node, or the graph and both ends of every edge."""
-        of_nodes = self.kind == "node"
-        each = [list(graph.nodes if of_nodes else graph.edges) for graph in self.graphs]
-        graph_of = np.repeat(np.arange(len(each)), [len(places) for places in each])
-        places = np.array([place for places in each for place in places], dtype=np.int64)
-        return (graph_of, *places.reshape(len(graph_of), -1).T)
-
-    def _each(self, name: str) -> Iterator[tuple[int, Any, Any]]:
-        """Yield graph, place and value of an attribute."""
-        for b, graph in enumerate(self.graphs):
-            items: Iterable[tuple[Any, dict[str, Any]]] = graph.nodes(data=True)
-            if self.kind == "edge":
-                items = (((u, v), data) for u, v, data in graph.edges(data=True))
-            for place, data in items:
-                if name not in data:
-                    known = ""
-                    if self.kind == "node":  # of edges only those that are asked for are there
-                        names = ", ".join(map(quoted, sorted(map(str, data)))) or "none"
-                        known = f" (attributes here: {names})"
-                    raise GraphDataError(
-                        f"{self._where(b, place)}: no attribute {quoted(name)}, which is to be "
-                        f"learned{known}. Give every {self.kind} that attribute, or name another "
-                        "one."
-                    )
-                yield b, place, data[name]
-
-    def _where(self, b: int, place: Any) -> str:
-        return f"graph {b + 1}, {self.kind} {place}"
-
-    def types(self, name: str) -> Types:
-        """Return the values of an attribute.
-
-        Raises:
-            GraphDataError: values that are neither texts nor whole numbers, of both kinds, or too
-                many different ones.
-        """
-        values: dict[Value, None] = {}
-        for b, place, found in self._each(name):
-            value = _plain(found)
-            if not _is_type(value):
-                advice = ""
-                if isinstance(value, float):
-                    other = "--edge-weight" if self.kind == "edge" else "--node-features"
-                    advice = f" Learn real numbers with {other}."
-                raise GraphDataError(
-                    f"{self._where(b, place)}: attribute {quoted(name)} is {quoted(value)}, but a "
-                    f"type is a text of at most {LONGEST} characters, a whole number or a truth "
-                    f"value.{advice}"
-                )
-            first = next(iter(values), value)
-            if type(first) is not type(value):
-                raise GraphDataError(
-                    f"{self._where(b, place)}: attribute {quoted(name)} is {quoted(value)}, and "
-                    f"{quoted(first)} elsewhere. Write all of them as texts, or all as numbers."
-                )
-            values[value] = None
-            if len(values) > MOST_VALUES:
-                raise GraphDataError(
-                    f"{self._where(b, place)}: attribute {quoted(name)} has more than "
-                    f"{MOST_VALUES} different values, but a type has so many at most. Join rare "
-                    "values, or leave it out."
-                )
-        if not values:
-            raise self._nothing(name)
-        return Types(name=name, values=tuple(sorted(values)))
-
-    def _nothing(self, name: str) -> GraphDataError:
-        return GraphDataError(
-            f"no {self.kind} has an attribute {quoted(name)}, because there is no {self.kind}. "
-            "Leave it out."
-        )
-
-    def indices(self, types: Types) -> NDArray[np.int64]:
-        """Return the number of every value among those of a type.
-
-        Raises:
-            GraphDataError: a value that is none of them.
-        """
-        numbers = {value: k for k, value in enumerate(types.values)}
-        found = []
-        for b, place, given in self._each(types.name):
-            value = _plain(given)
-            if value not in numbers:
-                known = ", ".join(map(quoted, types.values[:10]))
-                raise GraphDataError(
-                    f"{self._where(b, place)}: attribute {quoted(types.name)} is {quoted(value)}, "
-                    f"which is none of the types known: {known}."
-                )
-            found.append(numbers[value])
-        return np.array(found, dtype=np.int64)
-
-    def numbers(self, name: str) -> NDArray[np.float64]:
-        """Return the values of an attribute that is a number.
-
-        Raises:
-            GraphDataError: one is no finite number.
-        """
-        found = []
-        for b, place, value in self._each(name):
-            try:
-                number = math.nan if isinstance(value, str) else float(value)
-            except (TypeError, ValueError, OverflowError):
-                number = math.nan
-            if not abs(number) <= LARGEST:
-                advice = ""
-                if isinstance(value, str):
-                    advice = f", or learn it with --{self.kind}-type ({self.kind}_type=)"
-                raise GraphDataError(
-                    f"{self._where(b, place)}: attribute {quoted(name)} is {quoted(value)}, but a "
-                    f"finite number, at most {LARGEST:g}, is expected. Correct it{advice}."
-                )
-            found.append(number)
-        if not found:
-            raise self._nothing(name)
-        return np.array(found, dtype=np.float64)
+def _by_name(scales: Sequence[Scale]) -> dict[str, list[Scale]]:
+    found: dict[str, list[Scale]] = {}
+    for scale in scales:
+        found.setdefault(scale.name, []).append(scale)
+    return found
 
 
-def _plain(value: Any) -> Any:
-    """Return what a numpy number or a member of an enumeration stands for."""
-    value = value.value if isinstance(value, Enum) else value
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _is_type(value: Any) -> bool:
-    """Return whether a value can be one of several, and be stored."""
-    if isinstance(value, str):
-        return len(value) <= LONGEST and not any("\ud800" <= c <= "\udfff" for c in value)
-    return isinstance(value, int) and abs(value) <= 2**62
+def _given(value: Value) -> Any:
+    """Return a type as graphs carry it."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 def structure_of(graph: nx.Graph[Any]) -> nx.Graph[Any]:
