@@ -68,14 +68,17 @@ def values_of_edges(
     if not len(edges.rows):
         return {name: [] for name in columns}
     codes = arcs[0].astype(np.int64) * num_nodes + arcs[1]
-    order = np.argsort(codes, kind="stable")
-    codes = codes[order]
+    order: NDArray[np.int64] | None = None
+    if (codes[1:] < codes[:-1]).any():
+        order = np.argsort(codes)
+        codes = codes[order]
 
     def places(tails: Ends, heads: Ends) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return the places of directed edges, and whether there are any."""
         wanted = tails.astype(np.int64) * num_nodes + heads
         found = codes.searchsorted(wanted).clip(max=len(codes) - 1)
-        return order[found], codes[found] == wanted
+        is_found = codes[found] == wanted
+        return found if order is None else order[found], is_found
 
     there, is_there = places(edges.rows, edges.columns)
     back, is_back = places(edges.columns, edges.rows)

@@ -94,8 +94,9 @@ class NamedGraph:
         self._heads.append(ends[1])
         kept = chosen(attributes, wanted)
         if self.attributes is None:
-            for name in attributes.keys() - {"weight"}:
-                self.reading.ignore(name)
+            for name in attributes:
+                if name != "weight":
+                    self.reading.ignore(name)
             self.reading.check_edges(self.source, len(self._tails) // 2)
             self.reading.add_bytes(self.source, len(kept) * BYTES_PER_VALUE)
         elif kept:

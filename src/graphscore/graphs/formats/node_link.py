@@ -24,11 +24,31 @@ from graphscore.graphs.limits import Bytes, Reading
 from graphscore.graphs.validation import Candidate
 from graphscore.settings import quoted
 
+_SPACE = rb"[ \t\r\n]*+"
+_SCALAR = (
+    rb"(?P<whole>-?(?:0|[1-9][0-9]*+))(?P<real>(?:\.[0-9]++)?(?:[Ee][+-]?[0-9]++)?)"
+    rb"|(?P<word>true|false|null)"
+)
 _TOKEN = re.compile(
-    rb"[ \t\r\n]*+(?:(?P<mark>[\[\]{},:])"
-    rb'|(?P<text>"(?:[^"\\\x00-\x1f]++|\\.)*+")'
-    rb"|(?P<whole>-?(?:0|[1-9][0-9]*+))(?P<real>(?:\.[0-9]++)?(?:[Ee][+-]?[0-9]++)?)"
-    rb"|(?P<word>true|false|null)|(?P<no_number>-?(?:NaN|Infinity))|(?P<end>\Z))"
+    _SPACE
+    + rb'(?:(?P<mark>[\[\]{},:])|(?P<text>"(?:[^"\\\x00-\x1f]++|\\.)*+")|'
+    + _SCALAR
+    + rb"|(?P<no_number>-?(?:NaN|Infinity))|(?P<end>\Z))"
+)
+_PLAIN = rb'"(?P<%b>[^"\\\x00-\x1f]{0,200}+)"'
+_MEMBER = re.compile(  # most members of objects, at once
+    _SPACE
+    + _PLAIN % b"name"
+    + _SPACE
+    + b":"
+    + _SPACE
+    + rb"(?:"
+    + _PLAIN % b"text"
+    + rb"|"
+    + _SCALAR
+    + rb")"
+    + _SPACE
+    + rb"(?P<mark>[,}])"
 )
 _WORDS = {b"true": True, b"false": False, b"null": None}
 _LONGEST_CHARACTER = len(r"\ud83d\ude00")
@@ -37,6 +57,7 @@ _MAX_DIGITS = 4300
 _MAX_NAMES = 10_000  # different names of attributes
 _EDGES = ("edges", "links")
 _NAMES = {"node": ("id",), "edge": ("source", "target")}
+_LATER = object()  # a value that has not been taken
 _KEPT = ("id", FEATURE)  # of nodes, in the first pass
 _Value = Any
 
@@ -162,17 +183,40 @@ class _Tokens:
             yield
             kind, _ = self.next(",", end)
 
-    def name(self) -> str:
-        """Return the name of a member of an object, which ends before its value."""
-        _, name = self.next("value")
-        if not isinstance(name, str) or len(name) > MAX_NAME:
-            raise ValueError(
-                f"{quoted(name):.40} where a name of {MAX_NAME} characters is expected"
-            )
-        self.next(":")
-        if name not in self._names and len(self._names) >= _MAX_NAMES:
-            raise ValueError(f"more than {_MAX_NAMES} different names")
-        return self._names.setdefault(name, name)
+    def members(self) -> Iterator[tuple[str, _Value]]:
+        """Yield the members of an object that has begun; `_LATER` is a value still to be taken."""
+        ends: tuple[str, ...] = ("value", "}")
+        while True:
+            if match := _MEMBER.match(self._data, self.position):
+                self._reading.tick(self._source)
+                self.position = match.end()
+                name, text, _, _, word, mark = match.groups()
+                group = "whole" if text is None and word is None else "word"
+                value = _converted(match, group) if text is None else text.decode()
+                yield self._known(name.decode()), value
+                if mark == b"}":
+                    return
+            else:
+                kind, found = self.next(*ends)
+                if kind == "}":
+                    return
+                if not isinstance(found, str):
+                    raise ValueError(f"{quoted(found):.40} where a name is expected")
+                self.next(":")
+                yield self._known(found), _LATER
+                if self.next(",", "}")[0] == "}":
+                    return
+            ends = ("value",)
+
+    def _known(self, name: str) -> str:
+        """Return a name, of which the file has not too many."""
+        if name not in self._names:
+            if len(name) > MAX_NAME:
+                raise ValueError(f"a name of more than {MAX_NAME} characters")
+            if len(self._names) >= _MAX_NAMES:
+                raise ValueError(f"more than {_MAX_NAMES} different names")
+            self._names[name] = name
+        return self._names[name]
 
     def value(self, count: Callable[[], None]) -> _Value:
         """Return a value, or a list of some, each of which is counted."""
@@ -200,16 +244,19 @@ class _Tokens:
             raise ValueError(f"more than {_MAX_DEPTH} lists within each other")
         if kind == "value":
             return
-        for _ in self.items("]" if kind == "[" else "}"):
-            if kind == "{":
-                self.name()
-            self.skip(depth=depth + 1)
+        if kind == "[":
+            for _ in self.items("]"):
+                self.skip(depth=depth + 1)
+            return
+        for _, value in self.members():
+            if value is _LATER:
+                self.skip(depth=depth + 1)
 
 
 def _converted(match: re.Match[bytes], group: str) -> _Value:
-    start, end = match.span(group)
     if group == "word":
         return _WORDS[match[group]]
+    start, end = match.span(group)
     if group == "text":
         if end - start > _LONGEST_CHARACTER * MAX_LINE:
             raise ValueError(f"a text of more than {MAX_LINE} characters")
@@ -220,10 +267,12 @@ def _converted(match: re.Match[bytes], group: str) -> _Value:
         return text
     if group == "no_number":
         raise ValueError(f"{match[group].decode()}, which is no number of JSON; leave it out")
-    if end - match.start("whole") > _MAX_DIGITS:
+    if match.end("real") - match.start("whole") > _MAX_DIGITS:
         raise ValueError(f"a number of more than {_MAX_DIGITS} digits")
-    number = float(match["whole"] + match["real"]) if match["real"] else int(match["whole"])
-    if isinstance(number, float) and math.isinf(number):
+    if not match["real"]:
+        return int(match["whole"])
+    number = float(match["whole"] + match["real"])
+    if math.isinf(number):
         raise ValueError("a number that is too large")
     return number
 
@@ -272,24 +321,25 @@ class _Graphs:
     def _graph(self, where: str) -> NamedGraph:
         tokens, given = self._tokens, set()
         graph = NamedGraph("JSON", where, self._reading, keep=self._keep)
-        for _ in tokens.items("}"):
-            name = tokens.name()
+        for name, value in tokens.members():
             key = "edges" if name in _EDGES else name
             if key in given:
                 raise ValueError(f"two {key!r} in one graph")
             if key in ("directed", "nodes", "edges"):
                 given.add(key)
             if key == "directed":
-                _, said = tokens.next("value")
-                if not isinstance(said, bool):
-                    raise ValueError(f"{quoted(said):.40} where true or false is expected")
-                graph.directed_by_default = said
+                value = tokens.next("value")[1] if value is _LATER else value
+                if not isinstance(value, bool):
+                    raise ValueError("'directed' is neither true nor false")
+                graph.directed_by_default = value
             elif key in given:
+                if value is not _LATER:
+                    raise ValueError(f"{key!r} is no list")
                 tokens.next("[")
                 for place, _ in enumerate(tokens.items("]")):
                     tokens.next("{")
                     (self._node if key == "nodes" else self._edge)(graph, place)
-            else:
+            elif value is _LATER:
                 tokens.skip()
         if not {"nodes", "edges"} <= given:
             raise ValueError("an object without lists 'nodes' and 'edges' (or 'links')")
@@ -310,15 +360,17 @@ class _Graphs:
     def _values(self, graph: NamedGraph, element: str) -> dict[str, _Value]:
         """Return the values of a node or edge that are needed now."""
         values, given = {}, set()
-        for _ in self._tokens.items("}"):
-            name = self._tokens.name()
+        for name, value in self._tokens.members():
             if name in given:
                 raise ValueError(f"two {name!r} in one {element}")
             given.add(name)
+            is_later = value is _LATER
             if element == "edge" and not self._is_needed(name):
-                self._tokens.skip()
+                if is_later:
+                    self._tokens.skip()
                 continue
-            value = self._tokens.value(lambda: graph.count_attributes(1))
+            if is_later:
+                value = self._tokens.value(lambda: graph.count_attributes(1))
             if element == "node" and name != "id":
                 graph.count_attributes(1)
             if value is not None and (element == "edge" or self._keep or name in _KEPT):

@@ -136,7 +136,7 @@ class _Graphs:
         codes |= position[arcs[:, 1]]
         if columns:
             self._lines = np.argsort(codes).astype(np.intc)  # of the file, for each arc
-        codes.sort()
+        codes.sort()  # arcs of one code are refused, whichever comes first
         self._arc_starts = np.searchsorted(codes, self._starts << 32)
         place = np.arange(len(indicator)) - np.repeat(self._starts[:-1], counts)
         for start in range(0, len(codes), _BLOCK):
@@ -363,11 +363,10 @@ def _given_rows(
         if found <= number:
             yield k, start, row
     if found != number:
-        listed = f"{ARCS} lists {number} edges" if of_edges else f"{INDICATOR} lists {number} nodes"
-        both = ", both directions of each" if of_edges else ""
+        listed = f"{ARCS} has {number} edges" if of_edges else f"{INDICATOR} lists {number} nodes"
         raise GraphDataError(
-            f"{source}: {name}{ending} has {found} lines, but {name}{listed}{both}. The two files "
-            "do not belong together."
+            f"{source}: {name}{ending} has {found} lines, but {name}{listed}. The two files do not "
+            "belong together."
         )
 
 
