@@ -75,10 +75,16 @@ def test_what_is_refused(kind):
 
 
 def test_repairs():
-    changed = np.triu(WEIGHTED)
-    changed[0, 0] = 7
-    (graph,) = prepare_graphs([changed], repairs=Repairs(True, True), edge_attributes="w")
-    assert list(graph.edges(data="w")) == [(0, 1, 0.5), (1, 2, -2.0)]
+    """Of an edge in one direction only, the value is that of this direction."""
+    for half in (np.triu, np.tril):
+        changed = half(WEIGHTED)
+        changed[0, 0] = 7
+        (graph,) = prepare_graphs([changed], repairs=Repairs(True, True), edge_attributes="w")
+        assert list(graph.edges(data="w")) == [(0, 1, 0.5), (1, 2, -2.0)]
+    star = np.zeros((3, 3))
+    star[1, 0], star[2, 0] = 5, 6
+    (graph,) = prepare_graphs([star], repairs=Repairs(undirected=True), edge_attributes="w")
+    assert list(graph.edges(data="w")) == [(0, 1, 5.0), (0, 2, 6.0)]
 
 
 def test_entries_of_a_sparse_matrix_that_are_given_twice_are_added_and_zeros_are_none():

@@ -163,6 +163,13 @@ def test_fields_of_edges_are_kept_if_they_are_asked_for(values, expected):
     assert bare.ignored == ["edge_attr"]
 
 
+def test_edges_may_come_in_any_order():
+    arcs = torch.tensor([[2, 1, 0, 1], [1, 0, 1, 2]])
+    data = StandInData(edge_index=arcs, num_nodes=3, edge_attr=torch.tensor([7, 5, 5, 7]))
+    (graph,) = prepare_graphs([data], edge_attributes=["edge_attr"])
+    assert list(graph.edges(data="edge_attr")) == [(0, 1, 5), (1, 2, 7)]
+
+
 def test_one_column_of_a_field_is_an_attribute_of_its_own():
     data = path_of(edge_attr=torch.tensor([[1, 0.5], [1, 0.5], [0, 2], [0, 2]]))
     graphs = prepare_graphs([data], edge_attributes=["edge_attr_1"])

@@ -96,6 +96,7 @@ def test_the_order_of_edges_is_that_of_repaired_graphs():
         ({"node_of_a": np.zeros(5, "S2")}, "g: node:a of type |S2"),
         ({"node_of_a": np.full((5, 2), "a")}, "g: node:a of type <U1 and shape (5, 2), but"),
         ({"node_of_a": np.full(5, chr(0xD800))}, "g: node:a holds a character that there is not"),
+        ({"node_of_a": np.full(5, "a" * (2**20 + 1))}, "node:a holds texts of more than 1048576"),
         ({"node_of_x": np.zeros(5)}, "an array named 'node:x', but attributes"),
         ({"node_of_" + "a" * 201: np.zeros(5)}, "an array named 'node:aaaa"),
         ({"node_of_a": np.zeros(4), "node_in_a": np.ones(5, bool)}, "g: node:a has 4 values, but"),

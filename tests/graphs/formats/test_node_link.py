@@ -234,3 +234,18 @@ def test_what_could_not_be_read_again_is_not_written(place, name, value, words):
     for encode in (encode_json, encode_lines):
         with pytest.raises(GraphDataError, match=words):
             encode([graph])
+
+
+@pytest.mark.parametrize("values", ["0,", r'"\\n",', "[],", "{},"])
+def test_the_time_is_looked_at_for_every_value(values):
+    class Counting(Reading):
+        ticks = 0
+
+        def tick(self, where):
+            self.ticks += 1
+            super().tick(where)
+
+    reading = Counting()
+    members = "".join(f'"a{k}":{values}' for k in range(500))
+    decode_json(node(members + '"b":[' + values * 500 + "0]").encode(), "g", reading)
+    assert reading.ticks >= 1500
