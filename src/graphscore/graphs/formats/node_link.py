@@ -168,7 +168,9 @@ class _Tokens:
         self._reading.tick(self._source)
         match = _TOKEN.match(self._data, self.position)
         if match is None:
-            raise ValueError(f"unexpected {bytes(self._data[self.position :][:20])!r}")
+            raise ValueError(
+                f"unexpected {bytes(self._data[self.position : self.position + 20])!r}"
+            )
         self.position = match.end()
         group = str(match.lastgroup)
         if group == "mark":
