@@ -70,6 +70,13 @@ KINDS: dict[str, dict[str, Any]] = {
         },
         **STEPS,
     },
+    "edp-gnn attributes": {
+        "model": "edp-gnn",
+        "network": {"channels": [2], "message_steps": 1, "features": 4, "edge_width": 4},
+        "sampling": {"steps_per_level": 1},
+        "attributes": {"node_type": "kind", "edge_weight": "w", "node_features": ["h"]},
+        **STEPS,
+    },
     "guided": {"network": SMALL, "sampling": {"steps": 2}, **STEPS},
 }
 """Settings of the models that are crafted."""

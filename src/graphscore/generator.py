@@ -19,12 +19,12 @@ from graphscore.device import resolve_device
 from graphscore.diffusion import GuidanceSettings
 from graphscore.diffusion.selection import GUIDANCE_WEIGHTS, Selection, select
 from graphscore.errors import GraphscoreError, SettingsError, warn
-from graphscore.graphs import NOTHING, GraphBatch, Schema, prepare_graphs
-from graphscore.graphs.attributes import given_names, ignored_attributes
-from graphscore.metrics import EvaluationResult, evaluate
-from graphscore.models import CommunityDistribution, SamplingRun, SizeDistribution, resolve_settings
+from graphscore.graphs import NOTHING, GraphBatch, Schema, given_names, prepare_graphs, sizes_of
+from graphscore.graphs.unnamed import unnamed_attributes
+from graphscore.metrics import EvaluationResult, evaluate, unions_of
+from graphscore.models import MODELS, CommunityDistribution, SamplingRun, SizeDistribution
 from graphscore.models.diffusion import guided_model
-from graphscore.models.registry import MODELS, check_settings
+from graphscore.models.registry import check_settings, resolve_settings
 from graphscore.models.request import check_number, resolve_request
 from graphscore.seeding import torch_generator
 from graphscore.training import TrainingRecord
@@ -112,6 +112,7 @@ class GraphGenerator:
             graphs: simple undirected ones: networkx, adjacency matrices, PyG data or a GraphBatch.
             node_type, edge_type: attributes with one of several values, which are learned too.
             edge_weight, node_features: those that are numbers; entries of matrices are weights.
+                EDP-GNN takes those of nodes as they are, see `sample`.
             run: folder for settings, log and checkpoints; without it nothing is written.
             resume: continue the run in that folder. The same graphs and settings are needed, but
                 `training.steps` may be larger.
@@ -129,21 +130,20 @@ class GraphGenerator:
         """
         named = given_names(node_type, edge_type, edge_weight, node_features)
         given = merge(self._given, {"attributes": named} if named else {})
-        names = getattr(check_settings(given, on_cpu=self._on_cpu), "attributes", NOTHING)
+        checked = check_settings(given, on_cpu=self._on_cpu)
+        names, kind = getattr(checked, "attributes", NOTHING), MODELS[checked.model].model
         clean = prepare_graphs(graphs, source=source, edge_attributes=names.of_edges)
-        SizeDistribution.of(map(len, clean))  # refuses what has no room in the matrices made next
-        schema = Schema.of(clean, names)
-        if ignored := ignored_attributes(clean, names):
-            warn(ignored)
+        SizeDistribution.of(sizes_of(clean))  # refuses what has no room in the matrices made next
+        schema = kind.schema_of(clean, names)
+        if others := unnamed_attributes([clean], names):
+            warn(others)
         data = GraphBatch.from_networkx(clean, schema=schema)
         settings = resolve_settings(given, nodes=data.max_nodes, on_cpu=self._on_cpu)
         described = describe_graphs(data, source, schema)
         with open_run(run, resume, settings, described, keep=keep) as (folder, stored):
-            model, data = MODELS[settings.model].model.from_graphs(
-                settings, clean, data, show_progress=self.show_progress
-            )
+            model, data = kind.from_graphs(settings, clean, data, show_progress=self.show_progress)
             trainer = model.trainer(data, device=self.device, accelerate=self.accelerate)
-            untrained = Artifact(model, described, graphs=list(clean))
+            untrained = Artifact(model, described, graphs=clean)
             self._artifact = TrainingRun(untrained, trainer, folder, self.device).train(
                 stored,
                 checkpoint_seconds=checkpoint_seconds,
@@ -162,15 +162,14 @@ class GraphGenerator:
     @property
     def settings(self) -> RunSettings:
         """Complete settings of the model; before training, those for small graphs."""
-        if self._artifact is not None:
-            return self._artifact.model.settings
-        return check_settings(self._given, on_cpu=self._on_cpu)
+        if self._artifact is None:
+            return check_settings(self._given, on_cpu=self._on_cpu)
+        return self._artifact.model.settings
 
     @property
     def network(self) -> nn.Module:
         """The trained network (averaged weights), in evaluation mode."""
-        network = self._trained().model.network
-        if network is None:
+        if (network := self._trained().model.network) is None:
             raise GraphscoreError(f"the model {self.settings.model!r} has no network.")
         return network
 
@@ -186,8 +185,8 @@ class GraphGenerator:
 
     @property
     def schema(self) -> Schema:
-        """What nodes and edges carry that is learned and generated."""
-        return getattr(self._trained().model, "schema", Schema())
+        """What nodes and edges carry: names, types and units; empty if only edges were learned."""
+        return self._trained().model.schema
 
     @property
     def step(self) -> int:
@@ -200,6 +199,7 @@ class GraphGenerator:
         *,
         sizes: Sequence[int] | None = None,
         communities: Sequence[Sequence[int]] | None = None,
+        nodes_of: Sequence[nx.Graph[Any]] | None = None,
         seed: int | None = None,
         sampling: Any = None,
         guidance: float | None = None,
@@ -212,6 +212,8 @@ class GraphGenerator:
             communities: numbers of nodes of each graph's communities, for models conditioned on
                 them; those of training graphs with as many nodes if not given. Nodes come one
                 community after the other; their attribute "community" holds its number.
+            nodes_of: graphs whose nodes, with what they carry, new graphs have, for models that
+                take it; those of training graphs with as many nodes if not given.
             seed: same seed, same graphs. Without it, each call gives new graphs, and the sequence
                 of calls is fixed by the generator's own seed.
             sampling: settings of a sampler, or a dictionary of those that differ from the model's;
@@ -219,21 +221,20 @@ class GraphGenerator:
             guidance: weight of the model's guide model; 0 for none.
 
         Raises:
-            SettingsError: `number`, `sizes` or `communities` make no sense, a setting is unknown,
-                or there is no guide model.
+            SettingsError: what is asked for makes no sense, a setting is unknown, or there is no
+                guide model.
+            GraphDataError: a node of `nodes_of` lacks an attribute.
             GraphscoreError: not trained yet, or the step size is too large for the model.
         """
         model = self._trained().model.with_options(sampling=sampling, guidance=guidance)
         own = (self.settings.seed, "sampling", self._draws + 1)
         random = partial(torch_generator, *(own if seed is None else (seed, "sampling")))
-        request = resolve_request(
-            number, sizes, communities, model.sizes, model.communities, random=random
-        )
+        known = model.sizes, model.communities, nodes_of, model.nodes
+        request = resolve_request(number, sizes, communities, *known, random=random)
         if seed is None:
             self._draws += 1  # only now, so that a refused call does not change the next ones
-        run = SamplingRun(
-            partial(random, device=self.device), self.device, self.accelerate, self.show_progress
-        )
+        draw = partial(random, device=self.device)
+        run = SamplingRun(draw, self.device, self.accelerate, self.show_progress)
         return model.sample(request, run)
 
     def sampler_settings(self, changes: Any = None) -> Any:
@@ -328,11 +329,8 @@ class GraphGenerator:
         artifact = self._trained()
         check_number(number)
         reference = prepare_graphs(validation, source="validation graphs", edge_attributes=None)
-
-        def distance(value: Any) -> float:
-            return evaluate(self.sample(number, seed=seed, **{option: value}), reference).average
-
-        selection = select(candidates, distance)
+        draw = partial(self.sample, number, seed=seed)
+        selection = select(candidates, lambda v: evaluate(draw(**{option: v}), reference).average)
         best = artifact.model.with_options(**{option: selection.best})
         self._artifact = artifact.with_model(best)
         return selection
@@ -343,12 +341,18 @@ class GraphGenerator:
         """Sample graphs and compare them with reference graphs; novelty if trained in this process.
 
         Args:
-            reference: graphs held out from training.
+            reference: graphs held out from training, with the attributes that were learned.
             number: graphs to sample; as many as there are reference graphs if not given.
         """
         held_out = prepare_graphs(reference, source="reference graphs", edge_attributes=None)
+        names = getattr(self._trained().model.settings, "attributes", NOTHING)
+        unions_of({"reference": held_out}, names)  # refuses them before the long work
         samples = self.sample(len(held_out) if number is None else number, seed=seed)
-        return evaluate(samples, held_out, training=self._trained().graphs)
+        return evaluate(samples, held_out, training=self._trained().graphs, **names.model_dump())
+
+    def log_density(self, graphs: Graphs, **options: Any) -> list[float]:
+        """Return log p(A) - log p(0) of each graph; options as of `EDPGNNModel.log_density`."""
+        return self._trained().model.log_density(graphs, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a folder: `checkpoint.json` and its tensors.
@@ -388,12 +392,8 @@ class GraphGenerator:
 
     def _of(self, artifact: Artifact) -> Self:
         """Return a generator of a trained model on the device of this one."""
-        made = type(self).from_settings(
-            artifact.model.settings,
-            device=str(self.device),
-            accelerate=self.accelerate,
-            show_progress=self.show_progress,
-        )
+        made = type(self).from_settings(artifact.model.settings, device=str(self.device))
+        made.accelerate, made.show_progress = self.accelerate, self.show_progress
         if artifact.model.network is not None:
             artifact.model.network.to(self.device).eval()
         made._artifact = artifact

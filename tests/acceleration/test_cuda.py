@@ -408,9 +408,14 @@ def test_attributes_are_learned_and_generated_in_cuda_graphs(recwarn):
         nx.set_edge_attributes(graph, {edge: sum(edge) + 0.5 for edge in graph.edges}, "w")
         nx.set_edge_attributes(graph, {edge: sum(edge) % 3 for edge in graph.edges}, "bond")
         nx.set_node_attributes(graph, {node: node / 7 for node in graph}, "h")
-    generator = GraphGenerator(training={"steps": 20}, device="cuda", show_progress=False)
-    generator.fit(graphs, node_type="kind", edge_type="bond", edge_weight="w", node_features=["h"])
-    for graph in generator.sample(8):
-        assert all(data.keys() == {"kind", "h"} for _, data in graph.nodes(data=True))
-        assert all(data.keys() == {"bond", "w"} for *_, data in graph.edges(data=True))
+    nodes = {"node_type": "kind", "node_features": ["h"]}
+    for model, edges in (("denoiser", {"bond", "w"}), ("edp-gnn", {"w"})):
+        generator = GraphGenerator(
+            model, training={"steps": 20}, device="cuda", show_progress=False
+        )
+        types = {"edge_type": "bond"} if "bond" in edges else {}
+        generator.fit(graphs, edge_weight="w", **nodes, **types)
+        for graph in generator.sample(8):
+            assert all(data.keys() == {"kind", "h"} for _, data in graph.nodes(data=True))
+            assert all(data.keys() == edges for *_, data in graph.edges(data=True))
     assert [str(each.message) for each in recwarn if "CUDA graph" in str(each.message)] == []

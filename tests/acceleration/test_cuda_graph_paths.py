@@ -203,6 +203,33 @@ def test_a_captured_step_is_the_plain_step_with_the_same_noise(score_network, pr
     assert given is False or torch.equal(initial.edges, kept)
 
 
+def test_a_captured_step_sees_the_features_of_nodes(network_of, prior_of):
+    """On the device and bound to the score, so that a replay reads them where they are."""
+    network = network_of(EDPGNNSettings(**SMALL, node_feat_dim=3), SIGMAS).eval()
+    mask, source = node_mask_of_sizes(torch.tensor([7, 4])), torch.Generator().manual_seed(0)
+    features = 20 * torch.randn(2, 7, 3, generator=source) * mask.unsqueeze(2)
+    settings, states = LangevinSettings(steps_per_level=5, step_size=1e-3), {}
+    for run in (annealed_langevin, cuda_graph_langevin):
+        for given in (features, features.flip(1) * mask.unsqueeze(2)):
+            score = partial(network, condition=Condition(node_feat=given))
+            result = run(score, prior_of(mask), LEVELS, settings, generator=torch_generator(3))
+            states.setdefault(run, []).append(result.state.edges)
+    for plain, fast in zip(*states.values()):
+        torch.testing.assert_close(fast, plain, rtol=1e-5, atol=1e-5)
+    assert (states[annealed_langevin][0] - states[annealed_langevin][1]).abs().max() > 1e-3
+
+
+def test_where_nodes_have_features_the_kernel_is_not_chosen(network_of):
+    """It would leave them out; a CUDA graph refuses what the network does not take."""
+    on_cuda = SimpleNamespace(device=torch.device("cuda"), shape=(1, 5))
+    given = Condition(node_feat=torch.zeros(1, 5, 2))
+    plain = network_of(EDPGNNSettings(**SMALL), SIGMAS)
+    takes = network_of(EDPGNNSettings(**SMALL, node_feat_dim=2), SIGMAS)
+    for network, condition in ((takes, given), (plain, given), (takes, NO_CONDITION)):
+        path = choose_sampler(network, on_cuda, LangevinSettings(), condition=condition)
+        assert path.name == "cuda-graph"
+
+
 def test_steps_too_large_are_an_error(score_network, prior_of):
     prior = prior_of(node_mask_of_sizes(torch.tensor([6])))
     settings = LangevinSettings(steps_per_level=4, step_size=1e30)

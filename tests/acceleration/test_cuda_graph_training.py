@@ -42,6 +42,8 @@ def make_network(make_denoiser):
 
     def make(kind, graphs):
         data = GraphBatch.from_networkx(graphs, dtype=torch.float64)
+        if kind == "attributes":
+            return _with_attributes(data)
         if kind in ("paper", "released"):
             make_settings = EDPGNNSettings.released if kind == "released" else EDPGNNSettings
             network = EDPGNN(make_settings(**SMALL), SIGMAS, generator=torch_generator(0))
@@ -55,6 +57,17 @@ def make_network(make_denoiser):
     return make
 
 
+def _with_attributes(data):
+    """Weights in place of ones, and features of nodes that the network takes."""
+    source = torch.Generator().manual_seed(0)
+    drawn = torch.randn(data.adj.shape, generator=source, dtype=torch.float64).triu(1)
+    feat = torch.randn(*data.node_mask.shape, 2, generator=source, dtype=torch.float64)
+    feat = feat * data.node_mask.unsqueeze(2)
+    data = replace(data, adj=data.adj * (drawn + drawn.mT), node_feat=feat)
+    network = EDPGNN(EDPGNNSettings(**SMALL, node_feat_dim=2), SIGMAS, generator=torch_generator(0))
+    return network.double(), data, ScoreMatching(SIGMAS)
+
+
 @pytest.fixture
 def make_trainer(make_network):
     """make_trainer(kind, graphs, fast=, bucketing=, **settings of the training)."""
@@ -66,7 +79,8 @@ def make_trainer(make_network):
         if fast:
             return CudaGraphTrainer(network, data, objective, settings, **options)
         # Batches as wide as those of a CUDA graph, so that the noise is the same.
-        width = data.max_nodes if kind in ("paper", "released") else aligned(data.max_nodes)
+        score = isinstance(network, EDPGNN)
+        width = data.max_nodes if score else aligned(data.max_nodes)
         padded, size = data.padded(width), settings.batch_size
         batches = BatchSampler(padded, size, seed=0, sort=bucketing, trim=False)
         return Trainer(network, batches, objective, settings, **options)
@@ -90,7 +104,7 @@ def assert_same(fast, plain):
 @no_warnings
 @pytest.mark.parametrize("optimiser", ["adam", "muon"])
 @pytest.mark.parametrize("bucketing", [True, False])
-@pytest.mark.parametrize("kind", ["paper", "released", "denoiser", "communities"])
+@pytest.mark.parametrize("kind", ["paper", "attributes", "released", "denoiser", "communities"])
 def test_training_is_the_plain_training(make_trainer, kind, bucketing, optimiser):
     """The same graphs, noise and updates on batches of the same shape, so the same weights."""
     fast, plain = (
@@ -108,7 +122,7 @@ def test_training_is_the_plain_training(make_trainer, kind, bucketing, optimiser
 
 
 @no_warnings
-@pytest.mark.parametrize("kind", ["paper", "denoiser", "communities"])
+@pytest.mark.parametrize("kind", ["paper", "attributes", "denoiser", "communities"])
 def test_buckets_are_those_of_the_plain_trainer(make_trainer, monkeypatch, kind):
     """Sizes that differ much: all batches of the same sizes, in buckets of their own width."""
     monkeypatch.setattr(trainer_module, "OVERHEAD", 100)

@@ -262,3 +262,4 @@ def test_what_the_kernel_supports(network_of):
     assert unsupported_by_kernel(
         EDPGNN(EDPGNNSettings.released(), SIGMAS, generator=torch_generator(0)), 5
     )
+    assert unsupported_by_kernel(network_of(NETWORKS["small"].replaced(node_feat_dim=1), SIGMAS), 5)

@@ -275,6 +275,66 @@ def test_a_tensor_file_may_be_only_as_large_as_the_settings_ask_for(crafted):
 # ------------------------------------------------------------------ settings and what was learned
 
 
+@pytest.fixture(scope="module")
+def with_attributes(tmp_path_factory):
+    """A run of an EDP-GNN on weighted graphs, whose nodes carry something."""
+    graph = nx.path_graph(4)
+    nx.set_edge_attributes(graph, {edge: 1.5 + sum(edge) for edge in graph.edges}, "w")
+    nx.set_node_attributes(graph, {node: {"kind": "AB"[node % 2], "h": node / 3} for node in graph})
+    folder = tmp_path_factory.mktemp("attributes") / "run"
+    GraphGenerator(
+        "edp-gnn",
+        network={"channels": [1], "message_steps": 1, "features": 2, "edge_width": 2},
+        training={"steps": 1},
+        show_progress=False,
+    ).fit([graph] * 2, edge_weight="w", node_type="kind", node_features=["h"], run=folder)
+    return folder
+
+
+ATTRIBUTES = {
+    "no schema": lambda v: v.pop("schema"),
+    "no matrix": lambda v: v.pop("matrix"),
+    "no nodes": lambda v: v.pop("nodes"),
+    "more": lambda v: v.update(likelihood={}),
+    "units that are not those of a matrix": lambda v: v["schema"]["edge_weight"].update(
+        matrix=False
+    ),
+    "a mean": lambda v: v["schema"]["edge_weight"].update(mean=1.0),
+    "a logarithm": lambda v: v["schema"]["edge_weight"].update(log=True),
+    "no scale": lambda v: v["schema"]["edge_weight"].update(deviation=0.0),
+    "no threshold": lambda v: v["matrix"].update(weakest=0.0),
+    "a huge threshold": lambda v: v["matrix"].update(weakest=1e30),
+    "a sign": lambda v: v["matrix"].update(signs="none"),
+    "a list": lambda v: v.update(matrix=[1]),
+    "nodes that are a list": lambda v: v.update(nodes=[1]),
+    "nodes of other graphs": lambda v: v["nodes"].update(sizes=[5, 3]),
+    "a type": lambda v: v["nodes"]["types"].__setitem__(3, 2),
+    "a feature": lambda v: v["nodes"]["features"].__setitem__(3, 1e300),
+    "another schema": lambda v: v["schema"].update(node_features=[]),
+    "more types": lambda v: v["schema"]["node_type"].update(values=["A", "B", "C"]),
+}
+
+
+def test_attributes_of_an_edp_gnn_are_read(with_attributes, tmp_path):
+    """As many nodes as a document has room for, in lists that are longer than others may be."""
+    crafted = Crafted(with_attributes, tmp_path / "run")
+    nodes, count = crafted.body["learned"]["nodes"], 2500
+    for name, values in nodes.items():
+        nodes[name] = values * count
+    crafted.body["sizes"] = {"4": 2 * count}
+    crafted.body["training_graphs"]["graphs"] = 2 * count
+    assert load(crafted).model.nodes.sizes == (4,) * (2 * count)
+
+
+@pytest.mark.parametrize("kind", ATTRIBUTES)
+def test_attributes_of_an_edp_gnn_have_bounds(with_attributes, tmp_path, kind):
+    crafted = Crafted(with_attributes, tmp_path / "run")
+    ATTRIBUTES[kind](crafted.body["learned"])
+    crafted.write()
+    with pytest.raises(CheckpointError):
+        Artifact.read(crafted.folder)
+
+
 @pytest.mark.parametrize(
     "network",
     [

@@ -94,6 +94,30 @@ def test_entries_of_nodes_count_once_each_and_channels_of_edges_by_pair():
     torch.testing.assert_close(result, -(pairs + nodes.square().sum((1, 2))) / 2)
 
 
+def test_exact_on_weighted_graphs(batch):
+    """Every pair is 0, or an edge with a weight of N(1, 0.3^2) or N(-0.5, 0.2^2), and noisy."""
+    parts = torch.tensor([(0.6, 0.0, 0.0), (0.3, 1.0, 0.3), (0.1, -0.5, 0.2)]).double()
+    shares, means, deviations = parts.T
+    sigma = torch.tensor([0.3, 0.5, 1.0], dtype=torch.float64)
+
+    def log_density(edges, sigma):
+        spread = (deviations**2 + sigma.view(-1, 1, 1, 1) ** 2).sqrt()
+        each = torch.distributions.Normal(means, spread).log_prob(edges.unsqueeze(3))
+        return (each + shares.log()).logsumexp(3)
+
+    def score(noisy, sigma):
+        with torch.enable_grad():
+            edges = noisy.edges.clone().requires_grad_()
+            (slope,) = torch.autograd.grad(log_density(edges, sigma).sum(), edges)
+        return GraphState(slope * noisy.pair_mask, noisy.node_mask)
+
+    pairs = batch.pair_mask.triu()
+    zeros = torch.zeros_like(batch.adj)
+    change = log_density(batch.adj, sigma) - log_density(zeros, sigma)
+    result = log_density_difference(score, batch.state, sigma, points=64)
+    torch.testing.assert_close(result, (change * pairs).sum((1, 2)), rtol=1e-6, atol=1e-6)
+
+
 def test_points_are_network_calls_32_if_not_given(batch):
     calls = []
 

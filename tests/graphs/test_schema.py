@@ -209,7 +209,7 @@ def changed(**changes):
         ({"charge": float("nan")}, "attribute 'charge' is nan, but a finite number"),
         ({"weight": float("inf")}, r"edge \(0, 1\): attribute 'weight' is inf, but a finite"),
         ({"weight": 1e101}, "is 1e.101, but a finite number, at most 1e.100"),
-        ({"weight": [1, 2]}, r"attribute 'weight' is \[1, 2\], and .* elsewhere. Give every edge"),
+        ({"weight": [1, 2]}, r"attribute 'weight' is \(1, 2\), and .* elsewhere. Give every edge"),
         ({"weight": {"a": 1}}, r"attribute 'weight' is \{'a': 1\}, but a finite number"),
     ],
 )

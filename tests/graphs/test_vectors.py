@@ -11,7 +11,7 @@ import torch
 
 from graphscore.errors import GraphDataError
 from graphscore.graphs import AttributeSettings, GraphBatch, Schema, prepare_graphs
-from graphscore.graphs.attributes import WIDEST, ignored_attributes, is_asked, value_of
+from graphscore.graphs.attributes import WIDEST, is_asked, value_of
 
 
 def carrying(*vectors, edge=(0.5, 2.0)):
@@ -89,15 +89,15 @@ def test_a_weight_may_be_a_vector_of_one_number():
 @pytest.mark.parametrize(
     ("vectors", "names", "words"),
     [
-        ([[1, 2], [1]], {"node_features": ["x"]}, r"node 1: attribute 'x' is \[1\], and \(1, 2\)"),
+        ([[1, 2], [1]], {"node_features": ["x"]}, r"node 1: attribute 'x' is \(1,\), and \(1, 2\)"),
         ([[1, 2], 1], {"node_features": ["x"]}, r"node 1: attribute 'x' is 1, and \(1, 2\) elsewh"),
-        ([1, [1]], {"node_features": ["x"]}, r"node 1: attribute 'x' is \[1\], and 1 elsewhere"),
-        ([[], []], {"node_features": ["x"]}, r"node 0: attribute 'x' is \[\]"),
+        ([1, [1]], {"node_features": ["x"]}, r"node 1: attribute 'x' is \(1,\), and 1 elsewhere"),
+        ([[], []], {"node_features": ["x"]}, r"node 0: attribute 'x' is \(\)"),
         ([[1, "a"]], {"node_features": ["x"]}, "but a finite number, at most"),
         ([[1, [2]]], {"node_features": ["x"]}, "but a finite number, at most"),
         ([[1, float("nan")]], {"node_features": ["x"]}, "but a finite number, at most"),
         ([[1, 2], [1, 2]], {"node_features": ["x_2"]}, "node 0: no attribute 'x_2'.*here: 'x'"),
-        ([[1], [2]], {"edge_weight": "w"}, "'w' is a vector of 2 numbers.* such as 'w_0'"),
+        ([[1], [2]], {"edge_weight": "w"}, "'w' has 2 numbers, but 1 is expected.* such as 'w_0'"),
         ([[0] * 1001], {"node_features": ["x"]}, "1001 numbers of each node, but at most 1000"),
         ([[0] * (WIDEST + 1)], {"node_type": "x"}, "or a vector of at most 200 numbers"),
         ([[]], {"node_type": "x"}, "or a vector of at most 200 numbers"),
@@ -131,15 +131,25 @@ def test_a_vector_is_asked_for_by_its_name_or_one_of_its_numbers():
     assert not is_asked("x", ["x_a", "y_0", "xx"])
 
 
-def test_what_is_ignored_is_named_in_one_line():
+def test_ignored_attributes_of_edges_are_noted():
     graph = carrying([1], [2])
-    graph.nodes[0]["kind"] = "a"
     graphs = prepare_graphs([graph] * 2, edge_attributes=["v"])
     assert graphs.ignored == ["w"]
     assert prepare_graphs(graphs).ignored == ["w"]
-    assert ignored_attributes(graphs, AttributeSettings(node_features=["x_0"])) == (
-        "ignored: node attribute 'kind' (1 value; to learn it, --node-type kind); edge attribute "
-        "'w' (to learn one, --edge-type or --edge-weight)"
-    )
-    every = AttributeSettings(node_type="kind", node_features=["x"], edge_weight="w_0")
-    assert ignored_attributes(graphs, every) == ""
+
+
+def test_a_weight_of_a_matrix_may_be_a_vector_of_one_number():
+    graph = carrying([1], [2], edge=[-2.0])
+    schema = Schema.of([graph], AttributeSettings(edge_weight="w"), matrix=True)
+    assert (schema.edge_weight.matrix, schema.edge_weight.column) == (True, 0)
+    assert schema.edge_weight.in_words() == "w_0, root mean square 2"
+    with pytest.raises(GraphDataError, match=r"edge \(0, 1\): attribute 'w' is \[0.0\], but in a"):
+        Schema.of([carrying([1], [2], edge=[0.0])], AttributeSettings(edge_weight="w"), matrix=True)
+    without = nx.empty_graph(2)
+    with pytest.raises(GraphDataError, match="no edge has an attribute 'w'"):
+        Schema.of([without], AttributeSettings(edge_weight="w"), matrix=True)
+
+
+def test_graphs_without_edges_have_no_weights_to_learn_but_may_be_stacked():
+    schema = Schema.of([carrying([1], [2], edge=0.5)], AttributeSettings(edge_weight="w"))
+    assert not GraphBatch.from_networkx([nx.empty_graph(2)], schema=schema).edge_entries.any()

@@ -69,3 +69,48 @@ def test_no_graphs_at_all():
 def test_what_is_not_a_simple_graph_is_refused(graph, message):
     with pytest.raises(GraphDataError, match=message):
         GraphUnion.of([nx.path_graph(2), graph])
+
+
+def test_what_nodes_and_edges_carry_goes_with_them():
+    """Each number names its place, and is found again wherever the place goes."""
+    first = nx.Graph([("b", "a"), ("c", "b"), ("a", "c")])
+    first.add_node("alone")
+    second = nx.Graph([(2, 0), (0, 1)])
+    graphs = [first, nx.empty_graph(0), second]
+    edges = [edge for graph in graphs for edge in graph.edges]
+    columns = {"number": np.arange(1, 8)}, {"number": np.arange(1, len(edges) + 1)}
+    union = GraphUnion.of(graphs, *columns)
+    place = {("b", "a"): (0, 1), ("b", "c"): (0, 2), ("a", "c"): (1, 2), (2, 0): (4, 5)}
+    place[0, 1] = (5, 6)
+
+    def ends(union):
+        """The ends of every directed edge, by the numbers that the nodes carry."""
+        of = union.of_nodes["number"]
+        return {
+            frozenset((of[src] - 1, of[dst] - 1)): number
+            for src, dst, number in zip(union.src, union.dst, union.of_edges["number"])
+        }
+
+    expected = {
+        frozenset(place[edge] if edge in place else place[edge[::-1]]): number
+        for number, edge in enumerate(edges, start=1)
+    }
+    assert ends(union) == expected
+    assert (union.of_edges["number"] == union.of_edges["number"][_reverse(union)]).all()
+    dropped = union.without_isolated()
+    assert dropped.of_nodes["number"].tolist() == [1, 2, 3, 5, 6, 7]
+    filled = dropped.with_node_in_empty()
+    assert filled.of_nodes["number"].tolist() == [1, 2, 3, 0, 5, 6, 7]
+    part, _ = filled.select(np.array([2, 0]))
+    assert part.of_nodes["number"].tolist() == [5, 6, 7, 1, 2, 3]
+    twice = GraphUnion.concatenate([part, union])
+    assert twice.of_nodes["number"].tolist() == [5, 6, 7, 1, 2, 3, *range(1, 8)]
+    for changed in (dropped, filled, part, twice):
+        assert ends(changed) == expected
+        assert (changed.of_edges["number"] == changed.of_edges["number"][_reverse(changed)]).all()
+
+
+def _reverse(union):
+    """The place of the other direction of every directed edge."""
+    places = {(src, dst): k for k, (src, dst) in enumerate(zip(union.src, union.dst))}
+    return [places[dst, src] for src, dst in zip(union.src, union.dst)]

@@ -37,6 +37,14 @@ def batch():
 
 
 @pytest.fixture
+def weighted(batch):
+    """The same graphs with weights of either sign."""
+    source = torch.Generator().manual_seed(3)
+    drawn = torch.randn(batch.adj.shape, generator=source, dtype=torch.float64).triu(1)
+    return GraphBatch(batch.adj * (drawn + drawn.mT), batch.node_mask)
+
+
+@pytest.fixture
 def ours():
     source = torch.Generator().manual_seed(0)
     settings = EDPGNNSettings(channels=(2, 2), message_steps=2, features=4, edge_width=4)
@@ -54,7 +62,9 @@ def test_relabellings_keep_the_nodes(batch):
             assert nx.is_isomorphic(before, after)
 
 
-def test_an_order_dependent_network_is_seen(batch, ours):
+@pytest.mark.parametrize("weights", [False, True])
+def test_an_order_dependent_network_is_seen(batch, weighted, ours, weights):
+    batch = weighted if weights else batch
     orders = relabellings(batch, 4, seed=0)
     seen = equivariance(Ordered(), batch, 0.5, orders, seed=0)
     assert seen["error"] > 0.1

@@ -113,7 +113,11 @@ def choose_sampler(
     if not fast or not isinstance(settings, LangevinSettings):
         return SamplerPath("plain", plain)
     captured = with_fallback("a CUDA graph", partial(cuda_graph_langevin, score), plain)
-    if not isinstance(network, EDPGNN) or unsupported_by_kernel(network, node_mask.shape[1]):
+    if (
+        not isinstance(network, EDPGNN)
+        or condition.node_feat is not None  # which the kernel does not take
+        or unsupported_by_kernel(network, node_mask.shape[1])
+    ):
         return SamplerPath("cuda-graph", captured)
     if importlib.util.find_spec("triton") is None:
         warn("Triton is not installed, so sampling takes a slower path. Install triton.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -40,7 +41,7 @@ class Artifact:
     training_graphs: TrainingGraphs
     step: int = 0
     seconds: float = 0.0
-    graphs: list[nx.Graph[Any]] | None = None
+    graphs: Sequence[nx.Graph[Any]] | None = None
     made_with: MadeWith | None = None
 
     def document(self, device: torch.device) -> ModelDocument:

@@ -22,6 +22,7 @@ from graphscore.artifacts.reading import (
     MOST_VALUES,
     REMEDY,
     DamagedError,
+    Place,
     open_own,
     parse_json,
     read_json,
@@ -35,8 +36,12 @@ from graphscore.training.training_state import AVERAGE, NETWORK, OPTIMISER, mism
 
 MOST_DOCUMENT_BYTES = 8_000_000
 """Those that come with graphscore have 5,000; 100,000 kinds of communities take 6 million."""
-LONGER = {("sizes",): MOST_NODES, ("learned", "communities"): MOST_VALUES}
-"""The objects of a document that may have more entries than others, and how many."""
+LONGER: dict[Place, int] = {
+    ("sizes",): MOST_NODES,
+    ("learned", "communities"): MOST_VALUES,
+    **{("learned", "nodes", name): MOST_VALUES for name in ("sizes", "types", "features")},
+}
+"""The objects and lists of a document that may have more entries than others, and how many."""
 STATES = 8
 """Tensor files are at most so many times as large as the weights: a run's state is four times."""
 SMALL_FILE = 16_000_000

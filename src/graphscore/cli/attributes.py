@@ -8,7 +8,7 @@ from typing import Any
 from cyclopts import Group, Parameter
 
 
-@Parameter(name="*", group=Group("Attributes that are learned too", sort_key=1))
+@Parameter(name="*", group=Group("Attributes of nodes and edges", sort_key=1))
 @dataclass(frozen=True)
 class AttributeOptions:
     """Names of attributes of JSON, npz, GraphML, GML or TU; x_0 is the first number of a vector."""

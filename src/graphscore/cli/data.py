@@ -12,9 +12,11 @@ from graphscore.cli.option_types import Flag, WholeNumber
 from graphscore.streams import say
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     import networkx as nx
+
+    from graphscore.graphs import AttributeSettings
 
 FORMATS = "graph6, sparse6, json, jsonl, npz, graphml, gml, edgelist, tu"
 """Names of file formats for help; a test compares them with `graphscore.graphs.formats`, which
@@ -66,7 +68,7 @@ def load(
     split: str,
     max_nodes: int | None = None,
     edge_attributes: Collection[str] = (),
-) -> list[nx.Graph[Any]]:
+) -> Sequence[nx.Graph[Any]]:
     """Read graphs from a dataset (`NAME` or `NAME:SPLIT`) or a path.
 
     Args:
@@ -89,7 +91,13 @@ def load(
     names = [info.name for info in list_datasets()]
     if name in names:
         graphs = load_dataset(name, data_dir=options.data_dir).split(chosen or split)
-        clean = prepare_graphs(graphs, repairs=repairs, max_nodes=max_nodes, source=data)
+        clean = prepare_graphs(
+            graphs,
+            repairs=repairs,
+            max_nodes=max_nodes,
+            source=data,
+            edge_attributes=edge_attributes,
+        )
     elif not _looks_like_a_path(data):
         raise DatasetError(
             f"{data!r} is neither a file, a folder nor a dataset.{did_you_mean(name, names)} "
@@ -112,16 +120,28 @@ def load(
     return clean
 
 
-def load_structures(
-    data: str, options: ReadingOptions, *, split: str, max_nodes: int | None = None
-) -> list[nx.Graph[Any]]:
-    """Read graphs to be compared by which edges there are; that they have weights is said."""
-    from graphscore.graphs.schema import structure_of
+def load_to_compare(
+    data: str, options: ReadingOptions, *, split: str, names: AttributeSettings
+) -> Sequence[nx.Graph[Any]]:
+    """Read graphs to be compared; that they have weights that are not compared is said.
 
-    graphs = load(data, options, split=split, max_nodes=max_nodes, edge_attributes=("weight",))
-    if any(weight != 1 for graph in graphs for *_, weight in graph.edges(data="weight", default=1)):
+    Args:
+        split: split of a dataset that is given without one.
+        names: attributes that are compared.
+    """
+    graphs = load(data, options, split=split, edge_attributes=("weight", *names.of_edges))
+    if "weight" not in names.of_edges and _is_weighted(graphs):
         say(f"{data}: weights of edges are not compared")
-    return [structure_of(graph) for graph in graphs]
+    return graphs
+
+
+def _is_weighted(graphs: Sequence[nx.Graph[Any]]) -> bool:
+    from graphscore.graphs import PackedGraphs
+
+    if isinstance(graphs, PackedGraphs):  # whose attributes are types
+        return "weight" in graphs.edge_types
+    weights = (weight for graph in graphs for *_, weight in graph.edges(data="weight", default=1))
+    return any(weight != 1 for weight in weights)
 
 
 def _looks_like_a_path(data: str) -> bool:

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from graphscore.cli.data import READING, ReadingOptions, load_structures
+from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions
+from graphscore.cli.data import READING, ReadingOptions, load_to_compare
 from graphscore.cli.option_types import Flag
 from graphscore.cli.tables import print_evaluations, print_json, print_text
+from graphscore.streams import say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import networkx as nx
+
+    from graphscore.metrics import EvaluationResult
+
+    Graphs = Sequence[nx.Graph[Any]]
 
 
 def evaluate(
@@ -22,8 +33,12 @@ def evaluate(
     keep_isolated: Flag = False,
     json: Flag = False,
     reading: ReadingOptions = READING,
+    attributes: AttributeOptions = NO_ATTRIBUTES,
 ) -> int:
     """Compare graphs from any model with reference graphs: MMD, uniqueness, novelty.
+
+    Which edges there are is compared, and what nodes and edges carry where its name is given: in
+    MMDs of their own, and types of nodes and edges also in uniqueness and novelty.
 
     Parameters
     ----------
@@ -48,7 +63,10 @@ def evaluate(
     """
     from graphscore import metrics
     from graphscore.errors import SettingsError
+    from graphscore.graphs import AttributeSettings
+    from graphscore.graphs.unnamed import unnamed_attributes
 
+    names = AttributeSettings(**attributes.given())
     check = None if valid is None else metrics.validity_of(valid)
     if valid is not None and check is None:
         known_checks = ", ".join(metrics.VALIDITY_CHECKS)
@@ -59,17 +77,26 @@ def evaluate(
         raise SettingsError(
             f"--valid {valid}: novelty is measured against the training graphs. Give --training."
         )
-    generated = load_structures(samples, reading, split="test")
-    held_out = load_structures(reference, reading, split="test")
-    known = None if training is None else load_structures(training, reading, split="train")
+    read = partial(load_to_compare, options=reading, names=names)
+    generated, held_out = read(samples, split="test"), read(reference, split="test")
+    known = None if training is None else read(training, split="train")
+    if others := unnamed_attributes([generated, held_out, known or []], names, "compared"):
+        say(others)
     drop = False if keep_isolated else None
-    compare = partial(metrics.evaluate, kernel=kernel, drop_isolated=drop)
-    results = {"samples": compare(generated, held_out, training=known)}
+    named = names.model_dump()
+
+    def compare(graphs: Graphs, training: Graphs | None = None) -> EvaluationResult:
+        return metrics.evaluate(
+            graphs, held_out, training=training, kernel=kernel, drop_isolated=drop, **named
+        )
+
+    results = {"samples": compare(generated, known)}
     if known is not None:
-        results["training set"] = compare(known, held_out)
+        results["training set"] = compare(known)
     shares = None
     if check is not None and known is not None:
-        shares = metrics.vun(generated, known, check)
+        types = names.model_dump(include={"node_type", "edge_type"})
+        shares = metrics.vun(generated, known, check, **types)
     if json:
         record = {name: result.to_dict() for name, result in results.items()}
         print_json(record if shares is None else {**record, "vun": shares.to_dict()})

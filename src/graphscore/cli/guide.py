@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphscore.cli.data import READING, ReadingOptions, load_structures
+from graphscore.cli.data import READING, ReadingOptions, load_to_compare
 from graphscore.cli.option_types import Flag, Out
 
 
@@ -54,6 +54,7 @@ def guide(
     from graphscore.cli.tables import print_table
     from graphscore.errors import SettingsError
     from graphscore.generator import GraphGenerator
+    from graphscore.graphs import NOTHING
 
     check_folder_target(out)
     check_place(out)
@@ -61,7 +62,9 @@ def guide(
         raise SettingsError(
             "--validation chooses the weight, so --weight has no meaning; give only one of them."
         )
-    held_out = None if validation is None else load_structures(validation, reading, split="val")
+    held_out = None
+    if validation is not None:
+        held_out = load_to_compare(validation, reading, split="val", names=NOTHING)
     better, worse = (
         GraphGenerator.load(find_model(name).folder, device=device) for name in (run, weaker)
     )

@@ -99,7 +99,7 @@ def report(
     low, high = min(document.sizes), max(document.sizes)
     settings, graphs = model.settings.model_dump(mode="json"), document.training_graphs
     steps, communities = model.settings.steps, model.communities
-    schema = getattr(model, "schema", None)
+    schema, nodes = model.schema, model.nodes
     record = {
         "run": str(run),
         "model": settings["model"],
@@ -107,7 +107,8 @@ def report(
         "graphs": graphs.graphs,
         "nodes": [low, high],
         "communities": None if communities is None else communities.to_dict(),
-        "schema": None if schema is None else schema.model_dump(mode="json"),
+        "schema": schema.model_dump(mode="json"),
+        "nodes_taken_from": None if nodes is None else len(nodes.sizes),
         "step": document.step,
         "steps": steps,
         "finished": document.step >= steps,
@@ -127,7 +128,8 @@ def report(
         ["trained on", f"{graphs.source}, {graphs.graphs} graphs"],
         ["nodes", f"{low} to {high}"],
         *([["communities", communities.in_words()]] if communities is not None else []),
-        *(schema.in_words() if schema is not None else []),
+        *schema.in_words(),
+        *([["what nodes carry", nodes.in_words()]] if nodes is not None else []),
         *([["steps", f"{document.step} of {steps}"]] if steps else []),
         *([_loss_row(last, settings)] if last else []),
         ["training time", f"{document.seconds:.0f} s"],

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from graphscore.artifacts import ModelPlace
     from graphscore.generator import GraphGenerator
+    from graphscore.graphs import Schema
 
 _UNCHANGED = SamplerOptions()
 
@@ -62,7 +63,8 @@ def sample(
         Numbers of nodes of the communities of every graph, such as 20,25,31, for models that are
         conditioned on communities; those of training graphs if not given.
     picture
-        Also draw the first 16 graphs into this .png, .pdf or .svg file.
+        Also draw the first 16 graphs, with what nodes and edges carry, into this .png, .pdf or .svg
+        file.
     seed
         Same seed, same graphs; the run's seed if not given.
     device
@@ -77,7 +79,6 @@ def sample(
     from graphscore.artifacts import find_model
     from graphscore.generator import GraphGenerator
     from graphscore.graphs import write_graphs
-    from graphscore.plots import draw_comparison
 
     _check_numbers(number, nodes, communities)
     partition = None if communities is None else parsed_communities(communities)
@@ -100,7 +101,7 @@ def sample(
     seconds = time.perf_counter() - started
     write_graphs(target, _as_kept(graphs, target, format), format=format)
     if picture is not None:
-        draw_comparison({"samples": graphs[:16]}, picture)
+        _draw(graphs[:16], picture, generator.schema)
     guide = getattr(generator.settings, "guide", None)
     record = {
         "model": place.pretrained or run,
@@ -119,6 +120,20 @@ def sample(
         else:
             print_text(f"{number} graphs written to {target} in {seconds:.1f} s (seed {chosen})")
     return 0
+
+
+def _draw(graphs: list[nx.Graph[Any]], picture: Path, schema: Schema) -> None:
+    """Draw graphs; say what is missing to draw molecules as such."""
+    from graphscore.errors import MissingExtraError
+    from graphscore.graphs.molecules import is_molecular, rdkit
+    from graphscore.plots import draw_comparison
+
+    try:
+        if is_molecular(schema.names):
+            rdkit("Drawing structural formulae")
+    except MissingExtraError as error:
+        say(f"{picture}: molecules are drawn as other graphs. {error}")
+    draw_comparison({"samples": graphs}, picture, schema=schema)
 
 
 def _as_kept(graphs: list[nx.Graph[Any]], target: Path, format: str | None) -> list[nx.Graph[Any]]:

@@ -32,7 +32,7 @@ class SamplerOptions:
     steps_per_level: WholeNumber | None = None
     """Langevin steps at each noise level."""
     threshold: float | None = None
-    """Edge probabilities above it become edges."""
+    """Edge probabilities above it become edges; of EDP-GNN's weights, this share of the weakest."""
 
     def changes(self, present: Any) -> dict[str, Any] | None:
         """Return the settings that were given; None if there are none.

@@ -56,18 +56,18 @@ def print_table(
 def print_evaluations(title: str, results: Mapping[str, EvaluationResult]) -> None:
     """Print the MMDs of several sets of graphs to the same reference graphs."""
     rows = []
-    names = list(next(iter(results.values())).distances)
+    names = list(next(iter(results.values())).measured)
     for name, result in results.items():
         rows.append(
             [
                 name,
                 f"{result.sample_count}",
-                *(f"{value:.4f}" for value in (*result.distances.values(), result.average)),
+                *(f"{value:.4f}" for value in result.measured.values()),
                 _share(result.uniqueness, result.uniqueness_low),
                 _share(result.novelty, result.novelty_low),
             ]
         )
-    columns = ["", "graphs", *names, "average", "unique", "novel"]
+    columns = ["", "graphs", *names, "unique", "novel"]
     print_table(title, columns, rows, wide=True)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import networkx as nx
 import numpy as np
+from numpy.typing import NDArray
 
 from graphscore.errors import DatasetError
 from graphscore.seeding import numpy_generator
@@ -54,6 +56,7 @@ class DatasetInfo:
         seeded: whether the graphs depend on the seed given to `load_dataset`.
         standard_seed: seed that `load_dataset` uses by default.
         validation_held_out: whether validation graphs are excluded from training.
+        node_type, edge_type, edge_weight: attributes that nodes and edges carry.
     """
 
     name: str
@@ -67,6 +70,15 @@ class DatasetInfo:
     seeded: bool = False
     standard_seed: int = 0
     validation_held_out: bool = False
+    node_type: str | None = None
+    edge_type: str | None = None
+    edge_weight: str | None = None
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """Names of the attributes, as arguments of `GraphGenerator.fit`."""
+        names = {kind: getattr(self, kind) for kind in ("node_type", "edge_type", "edge_weight")}
+        return {kind: name for kind, name in names.items() if name is not None}
 
 
 @dataclass(frozen=True)
@@ -81,6 +93,7 @@ class Dataset:
     Attributes:
         info: name, size, origin and licence.
         graphs: all graphs, nodes 0..n-1, simple and undirected.
+        parts: numbers of the graphs of each split, where they are others.
 
     Example:
         >>> from graphscore.datasets import load_dataset
@@ -93,12 +106,13 @@ class Dataset:
     """
 
     info: DatasetInfo
-    graphs: list[nx.Graph[Any]]
+    graphs: Sequence[nx.Graph[Any]]
+    parts: Mapping[str, NDArray[np.int64]] | None = None
 
     def __len__(self) -> int:
         return len(self.graphs)
 
-    def split(self, name: str) -> list[nx.Graph[Any]]:
+    def split(self, name: str) -> Sequence[nx.Graph[Any]]:
         """Return the graphs of the split "train", "val" or "test", in order.
 
         Raises:
@@ -110,6 +124,10 @@ class Dataset:
             >>> data.split("test")[0] is data.graphs[0]
             True
         """
+        if self.parts is not None and name in self.parts:
+            every: Any = self.graphs
+            chosen: Sequence[nx.Graph[Any]] = every[self.parts[name]]
+            return chosen
         test_end = len(self.graphs) // 5
         val_end = test_end + NUM_VALIDATION
         match name:
@@ -124,16 +142,16 @@ class Dataset:
         )
 
     @property
-    def train(self) -> list[nx.Graph[Any]]:
+    def train(self) -> Sequence[nx.Graph[Any]]:
         """All graphs after the test graphs, or after the validation graphs if held out."""
         return self.split("train")
 
     @property
-    def val(self) -> list[nx.Graph[Any]]:
+    def val(self) -> Sequence[nx.Graph[Any]]:
         """The 32 graphs after the test graphs; also in `train` unless held out."""
         return self.split("val")
 
     @property
-    def test(self) -> list[nx.Graph[Any]]:
+    def test(self) -> Sequence[nx.Graph[Any]]:
         """The first fifth."""
         return self.split("test")

@@ -13,12 +13,23 @@ from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
-from graphscore.datasets import community, ego, grid, lobster, planar, protein, sbm, spectre, tree
+from graphscore.datasets import (
+    community,
+    ego,
+    grid,
+    lobster,
+    molecules,
+    planar,
+    protein,
+    sbm,
+    spectre,
+    tree,
+)
 from graphscore.datasets.dataset import Dataset, DatasetInfo
 from graphscore.errors import DatasetError, did_you_mean
 
 if TYPE_CHECKING:  # networkx graphs take type arguments only in its stubs
-    _Loader = Callable[[int, str | PathLike[str] | None], list[nx.Graph[Any]]]
+    _Loader = Callable[[int, str | PathLike[str] | None], Dataset | list[nx.Graph[Any]]]
 
 # Each loader takes (seed, data_dir).
 _DATASETS: dict[str, tuple[DatasetInfo, _Loader]] = {
@@ -29,13 +40,19 @@ _DATASETS: dict[str, tuple[DatasetInfo, _Loader]] = {
         (ego.INFO, lambda _seed, _: ego.load()),
         (grid.INFO, lambda seed, _: grid.load(seed)),
         (lobster.INFO, lambda seed, _: lobster.load(seed)),
+        (molecules.MOSES.info, lambda _seed, data_dir: molecules.load(molecules.MOSES, data_dir)),
         (planar.INFO, lambda seed, _: planar.load(seed)),
         (spectre.PLANAR.info, lambda _seed, data_dir: spectre.load(spectre.PLANAR, data_dir)),
         (protein.INFO, lambda _seed, data_dir: protein.load(data_dir)),
+        (molecules.QM9.info, lambda _seed, data_dir: molecules.load(molecules.QM9, data_dir)),
         (sbm.INFO, lambda seed, _: sbm.load(seed)),
         (spectre.SBM.info, lambda _seed, data_dir: spectre.load(spectre.SBM, data_dir)),
         (tree.INFO, lambda seed, _: tree.load(seed)),
         (spectre.TREE.info, lambda _seed, data_dir: spectre.load(spectre.TREE, data_dir)),
+        (
+            molecules.ZINC250K.info,
+            lambda _seed, data_dir: molecules.load(molecules.ZINC250K, data_dir),
+        ),
     )
 }
 
@@ -84,4 +101,6 @@ def load_dataset(
             "choose another folder with the environment variable GRAPHSCORE_DATA, --data-dir or "
             "the argument data_dir."
         ) from error
+    if isinstance(graphs, Dataset):
+        return graphs
     return Dataset(replace(info, num_graphs=len(graphs)), graphs)

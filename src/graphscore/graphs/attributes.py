@@ -23,8 +23,6 @@ MOST_IGNORED = 20
 """Names of ignored attributes that are noted."""
 MOST_FEATURES = 1000
 """Numbers of a node that are learned."""
-FEW_VALUES = 20
-"""Values of an attribute that looks like a type."""
 Whole = Annotated[int, Field(ge=-(2**62), le=2**62)]
 Text = Annotated[str, Field(max_length=LONGEST)]
 Vector = Annotated[tuple[bool | Whole | float, ...], Field(max_length=WIDEST)]
@@ -136,39 +134,6 @@ def is_asked(attribute: str, names: Collection[str]) -> bool:
     return False
 
 
-def ignored_attributes(graphs: Iterable[Any], learned: AttributeSettings) -> str:
-    """Return one line with the attributes that are not learned; empty if all are.
-
-    Args:
-        graphs: with those of nodes; `ignored` are the names of those of edges.
-        learned: what is.
-    """
-    values: dict[str, set[tuple[bool, str]]] = {}
-    for graph in graphs:
-        for _, attributes in graph.nodes(data=True):
-            for name, value in attributes.items():
-                found = values.setdefault(str(name), set())
-                if len(found) <= FEW_VALUES:
-                    found.add((isinstance(value, int | str), str(value)))
-    named = [_counted(*item) for item in values.items() if not is_asked(item[0], learned.of_nodes)]
-    parts = [f"node attribute{'s' * (len(named) > 1)} {', '.join(named)}"] if named else []
-    edges = [
-        name for name in getattr(graphs, "ignored", ()) if not is_asked(name, learned.of_edges)
-    ]
-    if edges:
-        words = f"edge attribute{'s' * (len(edges) > 1)} {', '.join(map(quoted, edges))}"
-        parts.append(f"{words} (to learn one, --edge-type or --edge-weight)")
-    return f"ignored: {'; '.join(parts)}" if parts else ""
-
-
-def _counted(name: str, found: set[tuple[bool, str]]) -> str:
-    if len(found) > FEW_VALUES:
-        return f"{quoted(name)} (more than {FEW_VALUES} values)"
-    is_type = all(may_be for may_be, _ in found)
-    remedy = f"; to learn it, --node-type {name}" if is_type else ""
-    return f"{quoted(name)} ({len(found)} value{'s' * (len(found) > 1)}{remedy})"
-
-
 NOTHING = AttributeSettings()
 """Edges are there or not, and no more is learned."""
 
@@ -204,11 +169,19 @@ class Scale(Settings):
     """All numbers were whole, and those that are generated are rounded."""
     column: int | None = Field(default=None, ge=0, le=1000)
     """Place in the attribute if that is a vector."""
+    matrix: bool = False
+    """They are entries of a matrix in which 0 is no edge: not centred, and none that is generated
+    is rounded to 0."""
+
+    @model_validator(mode="after")
+    def _keeps_zero(self) -> Self:
+        if self.matrix and (self.mean or self.log or not self.deviation):
+            raise ValueError("weights of a matrix are in units of their root mean square")
+        return self
 
     @classmethod
     def of(cls, name: str, numbers: NDArray[np.float64], column: int | None = None) -> Scale:
         """Return the scale of the numbers of all graphs."""
-        whole = bool((numbers == np.round(numbers)).all())
         same = numbers.min() == numbers.max()
         log = bool(numbers.min() > 0) and not same
         log = log and _skewness(np.log(numbers)) < _skewness(numbers)
@@ -219,15 +192,36 @@ class Scale(Settings):
             mean=mean,
             deviation=0.0 if same else _root_mean_square(units - mean),
             log=log,
-            whole=whole,
+            whole=_are_whole(numbers),
             column=column,
         )
 
+    @classmethod
+    def of_matrix(cls, name: str, numbers: NDArray[np.float64], column: int | None = None) -> Scale:
+        """Return the scale of weights of a matrix: in units of their root mean square.
+
+        >>> Scale.of_matrix("w", np.array([-3.0, 3.0])).standard(np.array([6.0, 0.0]))
+        array([2., 0.])
+        """
+        return cls(
+            name=name,
+            deviation=_root_mean_square(numbers),
+            whole=_are_whole(numbers),
+            column=column,
+            matrix=True,
+        )
+
+    @property
+    def title(self) -> str:
+        """The name; of a number of a vector, that with its place."""
+        return self.name if self.column is None else f"{self.name}_{self.column}"
+
     def in_words(self) -> str:
         """Return name, mean and deviation for people to read."""
+        if self.matrix:
+            return f"{self.title}, root mean square {self.deviation:.3g}"
         of = "log " if self.log else ""
-        place = "" if self.column is None else f"_{self.column}"
-        return f"{of}{self.name}{place} {self.mean:.3g} ± {self.deviation:.3g}"
+        return f"{of}{self.title} {self.mean:.3g} ± {self.deviation:.3g}"
 
     def standard(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return numbers in standard units."""
@@ -241,7 +235,14 @@ class Scale(Settings):
         numbers = np.clip(numbers, -LARGEST, LARGEST)
         if not self.whole:
             return numbers
-        return np.maximum(1, np.round(numbers)) if self.log else np.round(numbers)
+        rounded = np.round(numbers)
+        if self.matrix:
+            return np.where(rounded == 0, np.sign(numbers), rounded)
+        return np.maximum(1, rounded) if self.log else rounded
+
+
+def _are_whole(numbers: NDArray[np.float64]) -> bool:
+    return bool((numbers == np.round(numbers)).all())
 
 
 def _root_mean_square(numbers: NDArray[np.float64]) -> float:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from graphscore.errors import GraphDataError
 from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.carried import FEATURE, feature_row
+from graphscore.graphs.packed import PackedGraphs, sizes_of
 from graphscore.graphs.pyg import to_pyg
 from graphscore.graphs.schema import Schema
 from graphscore.graphs.simple import Repairs, check_simple
@@ -32,7 +33,7 @@ def batch_of_networkx(
     """Stack networkx graphs; see `GraphBatch.from_networkx`."""
     if len(graphs) == 0:
         raise GraphDataError("graphs: no graphs to stack. Give at least one graph.")
-    sizes = torch.tensor([graph.number_of_nodes() for graph in graphs])
+    sizes = torch.tensor(sizes_of(graphs))
     width = int(sizes.max()) if max_nodes is None else max_nodes
     too_large = (sizes > width).nonzero()
     if len(too_large):
@@ -41,13 +42,10 @@ def batch_of_networkx(
             f"graphs, graph {b + 1}: {int(sizes[b])} nodes, but the batch is {width} wide. "
             f"Use --max-nodes {int(sizes.max())} (in Python: max_nodes={int(sizes.max())})."
         )
-    adj = np.zeros((len(graphs), width, width), dtype=np.uint8)
-    for b, graph in enumerate(graphs):
-        check_simple(f"graphs, graph {b + 1}", graph, Repairs(), weighted=schema is not None)
-        number = {node: k for k, node in enumerate(graph)}
-        ends = np.array([(number[u], number[v]) for u, v in graph.edges()], dtype=np.int64)
-        if len(ends):
-            adj[b, ends[:, 0], ends[:, 1]] = adj[b, ends[:, 1], ends[:, 0]] = 1
+    if isinstance(graphs, PackedGraphs):
+        adj = graphs.adjacency(width)
+    else:
+        adj = _adjacency(graphs, width, weighted=schema is not None)
     feat = None
     if node_feat is not None:
         feat = torch.from_numpy(_stacked_features(graphs, width, node_feat)).to(dtype)
@@ -60,6 +58,18 @@ def batch_of_networkx(
         edge_entries=None if edges is None else torch.from_numpy(edges),
         node_entries=None if nodes is None else torch.from_numpy(nodes),
     )
+
+
+def _adjacency(graphs: Sequence[nx.Graph[Any]], width: int, *, weighted: bool) -> NDArray[np.uint8]:
+    """Return (B,width,width) adjacency matrices of graphs that are simple."""
+    adj = np.zeros((len(graphs), width, width), dtype=np.uint8)
+    for b, graph in enumerate(graphs):
+        check_simple(f"graphs, graph {b + 1}", graph, Repairs(), weighted=weighted)
+        number = {node: k for k, node in enumerate(graph)}
+        ends = np.array([(number[u], number[v]) for u, v in graph.edges()], dtype=np.int64)
+        if len(ends):
+            adj[b, ends[:, 0], ends[:, 1]] = adj[b, ends[:, 1], ends[:, 0]] = 1
+    return adj
 
 
 def _stacked_features(

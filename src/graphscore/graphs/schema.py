@@ -5,7 +5,7 @@ A type of K values is K numbers, 1 at its value; real numbers are in standard un
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import networkx as nx
@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from graphscore.graphs.attribute_values import attributes_of
 from graphscore.graphs.attributes import AttributeSettings, Scale, Types, Value
-from graphscore.graphs.values import Values
+from graphscore.graphs.packed import sizes_of
 from graphscore.settings import Settings
 
 
@@ -34,18 +35,24 @@ class Schema(Settings):
     node_features: tuple[Scale, ...] = Field(default=(), max_length=1000)
 
     @classmethod
-    def of(cls, graphs: Sequence[nx.Graph[Any]], names: AttributeSettings) -> Schema:
+    def of(
+        cls, graphs: Sequence[nx.Graph[Any]], names: AttributeSettings, *, matrix: bool = False
+    ) -> Schema:
         """Find the values of the named attributes.
 
+        Args:
+            matrix: weights are entries of the adjacency matrix, in which 0 is no edge.
+
         Raises:
-            GraphDataError: a node or edge without a named attribute, or with another kind of value.
+            GraphDataError: a node or edge without a named attribute, or with another kind of value;
+                or a weight of 0 in a matrix.
         """
-        nodes, edges = Values(graphs, "node"), Values(graphs, "edge")
-        weight = names.edge_weight
+        nodes, edges = attributes_of(graphs, "node"), attributes_of(graphs, "edge")
+        weight, scale = names.edge_weight, edges.matrix_scale if matrix else edges.scale
         return cls(
             node_type=None if names.node_type is None else nodes.types(names.node_type),
             edge_type=None if names.edge_type is None else edges.types(names.edge_type),
-            edge_weight=None if weight is None else edges.scale(weight),
+            edge_weight=None if weight is None else scale(weight),
             node_features=nodes.scales(names.node_features),
         )
 
@@ -113,14 +120,14 @@ class Schema(Settings):
             return None
         kind = np.uint8 if self.edge_weight is None else np.float32
         entries = np.zeros((len(graphs), width, width, self.edge_width), dtype=kind)
-        attributes = Values(graphs, "edge")
+        attributes = attributes_of(graphs, "edge")
         graph_of, tails, heads = attributes.places()
         number = np.zeros(len(tails), dtype=np.int64)
         if self.edge_type is not None:
             number = attributes.indices(self.edge_type)
         entries[graph_of, tails, heads, number] = 1
         if self.edge_weight is not None:
-            numbers = attributes.numbers(self.edge_weight.name, self._weights())[:, 0]
+            numbers = attributes.numbers(self.edge_weight.name)
             entries[graph_of, tails, heads, -1] = self.edge_weight.standard(numbers)
         entries[graph_of, heads, tails] = entries[graph_of, tails, heads]
         return entries
@@ -129,18 +136,49 @@ class Schema(Settings):
         """Return (B,N,C) numbers of the nodes of graphs on nodes 0..n-1, or None."""
         if not self.node_width:
             return None
-        kind = np.float32 if self.node_features else np.uint8
-        entries = np.zeros((len(graphs), width, self.node_width), dtype=kind)
-        attributes = Values(graphs, "node")
-        graph_of, nodes = attributes.places()
-        if self.node_type is not None:
-            entries[graph_of, nodes, attributes.indices(self.node_type)] = 1
-        column = self.node_width - len(self.node_features)
-        for name, scales in _by_name(self.node_features).items():
-            for scale, numbers in zip(scales, attributes.numbers(name, scales).T):
-                entries[graph_of, nodes, column] = scale.standard(numbers)
-                column += 1
+        rows = self.rows_of_nodes(*self.node_values(graphs))
+        entries = np.zeros((len(graphs), width, self.node_width), dtype=rows.dtype)
+        graph_of, nodes = attributes_of(graphs, "node").places()
+        entries[graph_of, nodes] = rows
         return entries
+
+    def node_values(
+        self, graphs: Sequence[nx.Graph[Any]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the attributes of all nodes of graphs, one graph after the other.
+
+        Returns:
+            The number of each node's type (nodes,), empty without types, and its features as they
+            are (nodes,F).
+        """
+        attributes = attributes_of(graphs, "node")
+        types = np.empty(0, dtype=np.int64)
+        if self.node_type is not None:
+            types = attributes.indices(self.node_type)
+        features = np.empty((sum(sizes_of(graphs)), len(self.node_features)))
+        found = {
+            name: attributes.columns(name, len(scales))
+            for name, scales in _by_name(self.node_features).items()
+        }
+        for column, scale in enumerate(self.node_features):
+            features[:, column] = found[scale.name][scale.column or 0][1]
+        return types, features
+
+    def rows_of_nodes(
+        self, types: NDArray[np.int64], features: NDArray[np.float64]
+    ) -> NDArray[Any]:
+        """Return the numbers (nodes,C) of nodes with these attributes, as `node_values` has them.
+
+        Numbers that single precision does not hold are not finite.
+        """
+        kind = np.float32 if self.node_features else np.uint8
+        rows = np.zeros((len(features), self.node_width), dtype=kind)
+        if self.node_type is not None:
+            rows[np.arange(len(types)), types] = 1
+        with np.errstate(all="ignore"):
+            for column, scale in enumerate(self.node_features, start=self.node_types):
+                rows[:, column] = scale.standard(features[:, column - self.node_types])
+        return rows
 
     def attach(
         self,
@@ -164,21 +202,46 @@ class Schema(Settings):
         view: Any, keys: list[Any], entries: Any, types: Types | None, scales: Sequence[Scale]
     ) -> None:
         first = entries.shape[1] - len(scales)
-        columns: dict[str, list[Any]] = {}
-        if types is not None:
-            columns[types.name] = [_given(types.values[k]) for k in entries[:, :first].argmax(1)]
-        for column, scale in enumerate(scales, start=first):
-            found = scale.original(entries[:, column].astype(np.float64)).tolist()
-            numbers = [int(x) if scale.whole else x for x in found]
-            if scale.column is None:
-                columns[scale.name] = numbers
-                continue
-            vectors = columns.setdefault(scale.name, [[] for _ in numbers])
-            for vector, number in zip(vectors, numbers):
-                vector.append(number)
-        for name, values in columns.items():
+        numbers = [
+            scale.original(entries[:, column].astype(np.float64))
+            for column, scale in enumerate(scales, start=first)
+        ]
+        kinds = () if types is None else entries[:, :first].argmax(1)
+        for name, values in carried(types, kinds, scales, numbers).items():
             for key, value in zip(keys, values):
                 view[tuple(key) if isinstance(key, list) else key][name] = value
+
+
+def carried(
+    types: Types | None,
+    kinds: Iterable[int],
+    scales: Sequence[Scale],
+    numbers: Iterable[NDArray[np.float64]],
+) -> dict[str, list[Any]]:
+    """Return the values of all nodes or edges by attribute, as graphs carry them.
+
+    Args:
+        types: the attribute that is a type.
+        kinds: number among those types of every node or edge.
+        scales: the attributes that are numbers.
+        numbers: for each of these, that of every node or edge.
+
+    >>> scales = [Scale(name="x", column=0), Scale(name="x", column=1, whole=True)]
+    >>> carried(None, (), scales, np.array([[0.5, 1.5], [3.0, 4.0]]))
+    {'x': [[0.5, 3], [1.5, 4]]}
+    """
+    found: dict[str, list[Any]] = {}
+    if types is not None:
+        found[types.name] = [_given(types.values[kind]) for kind in kinds]
+    for scale, column in zip(scales, numbers):
+        values = [int(x) if scale.whole else x for x in column.tolist()]
+        if scale.column is None:
+            found[scale.name] = values
+            continue
+        vectors = found.setdefault(scale.name, [[] for _ in values])
+        for vector, value in zip(vectors, values):
+            vector.append(value)
+    return found
 
 
 def _by_name(scales: Sequence[Scale]) -> dict[str, list[Scale]]:

@@ -18,6 +18,7 @@ from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.carried import FEATURE, attach_features, check_finite
 from graphscore.graphs.limits import check_size
 from graphscore.graphs.matrices import is_sparse, matrix_edges, matrix_graph
+from graphscore.graphs.packed import PackedGraphs
 from graphscore.graphs.pyg import graph_of_data, is_data
 from graphscore.graphs.simple import (
     DIRECTED,
@@ -76,8 +77,10 @@ def prepare_graphs(
     max_nodes: int | None = None,
     source: str = "graphs",
     edge_attributes: Collection[str] | None = (),
-) -> GraphList:
+) -> GraphList | PackedGraphs:
     """Return copies of `graphs` as simple undirected networkx graphs on nodes 0..n-1.
+
+    `PackedGraphs` are that already and stay packed.
 
     Node order, node attributes and isolated nodes are kept, and of edge attributes those named.
 
@@ -102,6 +105,9 @@ def prepare_graphs(
         EdgeView([(0, 1), (1, 2)])
     """
     kept = (edge_attributes,) if isinstance(edge_attributes, str) else edge_attributes
+    if isinstance(graphs, PackedGraphs) and not repairs.largest_component:
+        check_size(source, max(graphs.nodes, default=0), max_nodes)
+        return graphs if kept is None else graphs.keeping(kept)
     result = prepare_candidates(
         _candidates(graphs, source, repairs, kept),
         repairs=repairs,

@@ -1,8 +1,10 @@
 """Metrics: descriptors, orbit counts, kernels, MMD, uniqueness, novelty and validity.
 
-A descriptor is added to `evaluation.DESCRIPTORS`, a validity check to `validity.VALIDITY_CHECKS`.
+A descriptor is added to `evaluation.DESCRIPTORS`, a row for what nodes and edges carry to
+`attribute_distances`, a validity check to `validity.VALIDITY_CHECKS`.
 """
 
+from graphscore.metrics.attributes import unions_of
 from graphscore.metrics.blocks import description_length, find_blocks
 from graphscore.metrics.descriptors import (
     clustering_coefficients,
@@ -73,6 +75,7 @@ __all__ = [
     "orbit_counts",
     "ratio_to_floor",
     "spectrum_histograms",
+    "unions_of",
     "uniqueness",
     "validity_of",
     "vun",

@@ -146,5 +146,14 @@ def _binned(union: GraphUnion, values: FloatArray, low: float, high: float, bins
 
 
 def _histograms(union: GraphUnion, bin_of_node: IntArray, bins: int) -> IntArray:
-    flat = np.bincount(union.graph_of_node * bins + bin_of_node, minlength=len(union) * bins)
-    return flat.astype(np.int64).reshape(len(union), bins)
+    return counted(len(union), union.graph_of_node, bin_of_node, bins)
+
+
+def counted(graphs: int, graph_of: IntArray, values: IntArray, width: int) -> IntArray:
+    """Count (N,) values 0..width-1 of graphs, (G,width).
+
+    >>> counted(2, np.array([0, 0, 1]), np.array([1, 1, 2]), 3).tolist()
+    [[0, 2, 0], [0, 0, 1]]
+    """
+    flat = np.bincount(graph_of * width + values, minlength=graphs * width)
+    return flat.astype(np.int64).reshape(graphs, width)

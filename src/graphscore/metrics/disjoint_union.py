@@ -6,8 +6,9 @@ converted once and every descriptor is computed on flat arrays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +20,10 @@ from graphscore.errors import GraphDataError
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
+Columns = Mapping[str, IntArray]
+"""Whole numbers for what nodes or edges carry, by name; 0 for nothing."""
+NODE_TYPES, EDGE_TYPES = "node_types", "edge_types"
+"""Names of what isomorphisms keep."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,8 @@ class GraphUnion:
         sizes: (G,) number of nodes of each graph; its nodes are numbered one after the other.
         src: (E,) first node of every directed edge, ascending.
         dst: (E,) second node; every undirected edge occurs in both directions.
+        of_nodes: (V,) numbers for what nodes carry.
+        of_edges: (E,) numbers for what edges carry.
 
     Example:
         >>> union = GraphUnion.of([nx.path_graph(3), nx.empty_graph(2)])
@@ -41,10 +48,22 @@ class GraphUnion:
     sizes: IntArray
     src: IntArray
     dst: IntArray
+    of_nodes: Columns = field(default_factory=dict)
+    of_edges: Columns = field(default_factory=dict)
 
     @classmethod
-    def of(cls, graphs: Iterable[nx.Graph[Any]] | GraphUnion) -> GraphUnion:
+    def of(
+        cls,
+        graphs: Iterable[nx.Graph[Any]] | GraphUnion,
+        of_nodes: Columns | None = None,
+        of_edges: Columns | None = None,
+    ) -> GraphUnion:
         """Convert networkx graphs, nodes in their order; a union is returned as it is.
+
+        Args:
+            graphs: the graphs.
+            of_nodes: (V,) numbers for what all nodes carry.
+            of_edges: the same of all edges, each once, in the order of the graphs' `edges`.
 
         Raises:
             GraphDataError: a graph is directed, a multigraph, has self-loops, or is not a graph.
@@ -55,7 +74,7 @@ class GraphUnion:
         degrees: list[int] = []
         neighbours: list[int] = []
         for index, graph in enumerate(graphs):
-            _check_kind(graph, index)
+            check_kind(graph, index)
             nodes = list(graph)
             columns: list[Any] = []
             for _, row in graph.adjacency():
@@ -73,7 +92,11 @@ class GraphUnion:
         dst = np.array(neighbours, dtype=np.int64) + first[owner]
         _check_loops(src, dst, owner)
         order = np.lexsort((dst, src))
-        return cls(size, src[order], dst[order])
+        directed = {
+            name: _in_both_directions(numbers, src, dst)[order]
+            for name, numbers in (of_edges or {}).items()
+        }
+        return cls(size, src[order], dst[order], of_nodes or {}, directed)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -109,20 +132,27 @@ class GraphUnion:
         kept = self.degrees > 0
         renumbered = np.cumsum(kept) - 1
         sizes = np.bincount(self.graph_of_node[kept], minlength=len(self)).astype(np.int64)
-        return GraphUnion(sizes, renumbered[self.src], renumbered[self.dst])
+        of_nodes = _taken(self.of_nodes, kept)
+        return GraphUnion(
+            sizes, renumbered[self.src], renumbered[self.dst], of_nodes, self.of_edges
+        )
 
     def with_node_in_empty(self) -> GraphUnion:
         """Put one isolated node into every graph that has no node.
 
         A histogram over no nodes cannot be normalised. A single node has the same degrees,
-        clustering and orbit counts (all zero) as any graph without edges.
+        clustering and orbit counts (all zero) as any graph without edges. It carries nothing.
 
         >>> GraphUnion.of([nx.empty_graph(0), nx.path_graph(2)]).with_node_in_empty().sizes.tolist()
         [1, 2]
         """
         sizes = np.maximum(self.sizes, 1)
         shift = ((np.cumsum(sizes) - sizes) - self.first)[self.graph_of_node]
-        return GraphUnion(sizes, self.src + shift[self.src], self.dst + shift[self.dst])
+        of_nodes = {name: np.zeros(sizes.sum(), dtype=np.int64) for name in self.of_nodes}
+        for name, numbers in self.of_nodes.items():
+            of_nodes[name][np.arange(self.node_count) + shift] = numbers
+        src, dst = self.src + shift[self.src], self.dst + shift[self.dst]
+        return GraphUnion(sizes, src, dst, of_nodes, self.of_edges)
 
     def select(self, graph_ids: IntArray) -> tuple[GraphUnion, IntArray]:
         """Return the union of some of the graphs, in that order, and their (V',) node numbers.
@@ -139,11 +169,18 @@ class GraphUnion:
         row_end = np.cumsum(self.degrees)
         degrees = self.degrees[nodes]
         edges = ranges(row_end[nodes] - degrees, degrees)
-        return GraphUnion(sizes, renumbered[self.src[edges]], renumbered[self.dst[edges]]), nodes
+        part = GraphUnion(
+            sizes,
+            renumbered[self.src[edges]],
+            renumbered[self.dst[edges]],
+            _taken(self.of_nodes, nodes),
+            _taken(self.of_edges, edges),
+        )
+        return part, nodes
 
     @staticmethod
     def concatenate(unions: Sequence[GraphUnion]) -> GraphUnion:
-        """Concatenate unions.
+        """Concatenate unions whose nodes and edges carry the same.
 
         >>> path = GraphUnion.of([nx.path_graph(2)])
         >>> GraphUnion.concatenate([path, path]).dst.tolist()
@@ -154,13 +191,26 @@ class GraphUnion:
             np.concatenate([union.sizes for union in unions]),
             np.concatenate([union.src + start for union, start in zip(unions, starts)]),
             np.concatenate([union.dst + start for union, start in zip(unions, starts)]),
+            _joined([union.of_nodes for union in unions]),
+            _joined([union.of_edges for union in unions]),
         )
 
 
 def union_of(
-    graphs: Sequence[nx.Graph[Any]], name: str, *, drop_isolated: bool = False
+    graphs: Sequence[nx.Graph[Any]],
+    name: str,
+    *,
+    drop_isolated: bool = False,
+    of_nodes: Columns | None = None,
+    of_edges: Columns | None = None,
 ) -> GraphUnion:
     """Convert the graphs of an argument that must hold at least one, naming it in errors.
+
+    Args:
+        graphs: the graphs.
+        name: of the argument.
+        drop_isolated: remove nodes without edges.
+        of_nodes, of_edges: as of `GraphUnion.of`.
 
     Raises:
         GraphDataError: there is no graph, or one is not simple and undirected.
@@ -169,13 +219,45 @@ def union_of(
         >>> union_of([nx.empty_graph(2)], "samples", drop_isolated=True).sizes.tolist()
         [0]
     """
-    try:
-        union = GraphUnion.of(graphs)
-    except GraphDataError as error:
-        raise GraphDataError(f"{name}, {error}") from None
+    with naming(name):
+        union = GraphUnion.of(graphs, of_nodes, of_edges)
     if not len(union):
         raise GraphDataError(f"{name} holds no graph; give at least one.")
     return union.without_isolated() if drop_isolated else union
+
+
+def _taken(columns: Columns, places: npt.NDArray[Any]) -> Columns:
+    return {name: numbers[places] for name, numbers in columns.items()}
+
+
+def _joined(parts: Sequence[Columns]) -> Columns:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _in_both_directions(numbers: IntArray, src: IntArray, dst: IntArray) -> IntArray:
+    """Return (E,) numbers of directed edges from those of edges in the order of networkx.
+
+    networkx lists an edge at the first of its nodes, so in the order of directed edges to later
+    nodes.
+    """
+    found = np.empty(len(src), dtype=np.int64)
+    later = src < dst
+    found[later] = numbers
+    # By (smaller end, larger end), the k-th edge is the k-th of either direction.
+    forth, back = (np.flatnonzero(there) for there in (later, ~later))
+    forth = forth[np.lexsort((dst[forth], src[forth]))]
+    back = back[np.lexsort((src[back], dst[back]))]
+    found[back] = found[forth]
+    return found
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Name the argument in errors about its graphs."""
+    try:
+        yield
+    except GraphDataError as error:
+        raise GraphDataError(f"{name}, {error}") from None
 
 
 def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
@@ -189,7 +271,12 @@ def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     return values
 
 
-def _check_kind(graph: object, index: int) -> None:
+def check_kind(graph: object, index: int) -> None:
+    """Refuse what is no undirected graph.
+
+    Raises:
+        GraphDataError: it is directed, a multigraph or no networkx graph.
+    """
     if not isinstance(graph, nx.Graph):
         raise GraphDataError(
             f"graph {index}: expected a networkx.Graph, got {type(graph).__name__}. "

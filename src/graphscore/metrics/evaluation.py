@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Literal, get_args
 
@@ -16,6 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from graphscore.errors import SettingsError, warn
+from graphscore.graphs import AttributeSettings
+from graphscore.graphs.attributes import given_names
+from graphscore.metrics.attribute_distances import attribute_distances, kernels_in_words
+from graphscore.metrics.attributes import unions_of
 from graphscore.metrics.descriptors import (
     CLUSTERING_BINS,
     SPECTRUM_BINS,
@@ -24,7 +28,7 @@ from graphscore.metrics.descriptors import (
     mean_orbit_counts,
     spectrum_histograms,
 )
-from graphscore.metrics.disjoint_union import GraphUnion, IntArray, union_of
+from graphscore.metrics.disjoint_union import GraphUnion, IntArray
 from graphscore.metrics.isomorphism import (
     MAX_STEPS,
     IsomorphismClasses,
@@ -122,6 +126,9 @@ class EvaluationResult:
             as different, so uniqueness and novelty may be too large.
         uniqueness_low: the least that uniqueness can be; None if all pairs were decided.
         novelty_low: the same of novelty.
+        attributes: names of the attributes that were compared too, as they were given.
+        attribute_distances: MMD by what nodes and edges carry: node_types, edge_types,
+            typed_degree, edge_weights and node_feature_ with the name of each.
 
     Example:
         >>> result = evaluate([nx.path_graph(3)], [nx.path_graph(3)])
@@ -146,27 +153,44 @@ class EvaluationResult:
     undecided: int
     uniqueness_low: float | None
     novelty_low: float | None
+    attributes: dict[str, Any] = field(default_factory=dict)
+    attribute_distances: dict[str, float] = field(default_factory=dict)
 
     @property
     def average(self) -> float:
-        """Mean of the MMDs that were measured."""
-        return sum(self.distances.values()) / len(self.distances)
+        """Mean of the MMDs of structures that were measured, as in published tables."""
+        return _mean(self.distances)
+
+    @property
+    def average_of_all(self) -> float:
+        """Mean of all MMDs, those of attributes included."""
+        return _mean({**self.distances, **self.attribute_distances})
+
+    @property
+    def measured(self) -> dict[str, float]:
+        """All MMDs, and their averages behind what they are averages of."""
+        measured = {**self.distances, "average": self.average}
+        if not self.attribute_distances:
+            return measured
+        return {**measured, **self.attribute_distances, "average_of_all": self.average_of_all}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return each MMD, their average and all other fields as plain values for JSON.
+        """Return each MMD, their averages and all other fields as plain values for JSON.
 
         >>> evaluate([nx.path_graph(3)], [nx.path_graph(3)]).to_dict()["degree"]
         0.0
         """
         fields = asdict(self)
-        return {**fields.pop("distances"), **fields, "average": self.average}
+        distances = {**fields.pop("distances"), **fields.pop("attribute_distances")}
+        if not self.attributes:
+            del fields["attributes"]
+        return {**distances, **fields, **self.measured}
 
     def __str__(self) -> str:
         shares = f"unique {self.uniqueness:.1%}"
         if self.novelty is not None:
             shares += f", novel {self.novelty:.1%}"
-        distances = {**self.distances, "average": self.average}
-        measured = ", ".join(f"{name} {value:.4f}" for name, value in distances.items())
+        measured = ", ".join(f"{name} {value:.4f}" for name, value in self.measured.items())
         return f"{measured} ({self.sample_count} against {self.reference_count}; {shares})"
 
 
@@ -174,6 +198,10 @@ def evaluate(
     samples: Sequence[nx.Graph[Any]],
     reference: Sequence[nx.Graph[Any]],
     *,
+    node_type: str | None = None,
+    edge_type: str | None = None,
+    edge_weight: str | None = None,
+    node_features: str | Sequence[str] = (),
     training: Sequence[nx.Graph[Any]] | None = None,
     drop_isolated: bool | None = None,
     kernel: KernelName = "gaussian-emd",
@@ -194,9 +222,17 @@ def evaluate(
     Uniqueness and novelty compare the same graphs: with `drop_isolated`, a training graph with one
     more isolated node is not novel.
 
+    What nodes and edges carry is compared where its names are given. Each adds MMDs of its own, in
+    `attribute_distances`, and the others and their average stay as they are. Isomorphic graphs then
+    have the same types; weights and features do not matter for uniqueness and novelty. A type that
+    the reference graphs do not have is one more type.
+
     Args:
         samples: generated graphs, at least one.
         reference: graphs to compare with, at least one.
+        node_type, edge_type: attributes with one of several values, which are compared too.
+        edge_weight, node_features: attributes that are numbers, which are compared too; features
+            may be vectors, whose numbers are then rows of their own.
         training: if given, at least one graph; the result then has the novelty of the samples.
         drop_isolated: remove nodes without edges first; by default as in the kernel's tables, that
             is with `gaussian-emd` but not with `gaussian-tv`.
@@ -208,8 +244,9 @@ def evaluate(
             result then have the number of pairs that were not decided.
 
     Raises:
-        GraphDataError: a list is empty, or a graph is directed, a multigraph or has self-loops.
-        SettingsError: the kernel or a descriptor is unknown.
+        GraphDataError: a list is empty, or a graph is directed, a multigraph or has self-loops, or
+            lacks an attribute.
+        SettingsError: the kernel or a descriptor is unknown, or an attribute is named twice.
 
     Example:
         >>> result = evaluate([nx.cycle_graph(5)], [nx.path_graph(5)], training=[nx.cycle_graph(5)])
@@ -218,17 +255,26 @@ def evaluate(
         >>> result = evaluate([nx.cycle_graph(5)], [nx.path_graph(5)], kernel="gaussian-tv")
         >>> {name: round(value, 4) for name, value in result.distances.items()}
         {'degree': 0.1538, 'clustering': 0.0, 'orbit': 0.0044, 'spectrum': 0.5477}
+        >>> one, other = (nx.Graph([(0, 1, {"bond": bond})]) for bond in (1, 2))
+        >>> result = evaluate([one], [other], edge_type="bond", training=[other])
+        >>> result.average, round(result.attribute_distances["edge_types"], 4), result.novelty
+        (0.0, 0.7869, 1.0)
     """
     start = time.perf_counter()
     names = _chosen_descriptors(kernel, descriptors)
+    given = given_names(node_type, edge_type, edge_weight, node_features)
     drop_isolated = kernel == "gaussian-emd" if drop_isolated is None else drop_isolated
-    sampled = _GraphSet.of(samples, "samples", drop_isolated)
-    referred = _GraphSet.of(reference, "reference", drop_isolated)
-    known = None if training is None else _GraphSet.of(training, "training", drop_isolated)
+    lists = {"samples": samples, "reference": reference}
+    if training is not None:
+        lists["training"] = training
+    unions = unions_of(lists, AttributeSettings(**given), drop_isolated=drop_isolated)
+    sampled, referred, *rest = map(_GraphSet.of, unions)
+    known = rest[0] if rest else None
     count = len(sampled.union)
     shares = Shares.of(_isomorphism_classes(sampled, known, max_steps), count)
     if shares.undecided:
         warn(shares.not_decided(max_steps))
+    carried = attribute_distances(sampled.union, referred.union)
     return EvaluationResult(
         distances={name: DESCRIPTORS[name].mmd(sampled, referred, kernel) for name in names},
         sample_count=count,
@@ -239,13 +285,19 @@ def evaluate(
         drop_isolated=drop_isolated,
         empty_samples=sampled.empty,
         empty_references=referred.empty,
-        kernel=_kernel_in_words(kernel, names),
+        kernel=_kernel_in_words(kernel, names, list(carried)),
         estimator=ESTIMATOR,
         seconds=time.perf_counter() - start,
         undecided=shares.undecided,
         uniqueness_low=shares.unique_low if shares.undecided else None,
         novelty_low=shares.novel_low if shares.undecided and known is not None else None,
+        attributes=given,
+        attribute_distances=carried,
     )
+
+
+def _mean(distances: dict[str, float]) -> float:
+    return sum(distances.values()) / len(distances)
 
 
 def _chosen_descriptors(kernel: KernelName, asked: Sequence[str] | None) -> list[str]:
@@ -264,7 +316,7 @@ def _chosen_descriptors(kernel: KernelName, asked: Sequence[str] | None) -> list
     return [name for name in DESCRIPTORS if name in asked]
 
 
-def _kernel_in_words(kernel: KernelName, names: Sequence[str]) -> str:
+def _kernel_in_words(kernel: KernelName, names: Sequence[str], rows: list[str]) -> str:
     parts: dict[str, list[str]] = {}
     for name in names:
         one = DESCRIPTORS[name]
@@ -272,6 +324,8 @@ def _kernel_in_words(kernel: KernelName, names: Sequence[str]) -> str:
         bins = "" if one.bins is None else f"{one.bins} bins, "
         words = parts.setdefault("gaussian" if euclidean else kernel, [])
         words.append(f"{name} {bins}sigma {one.sigma:g}")
+    for used, more in kernels_in_words(rows).items():
+        parts.setdefault(used, []).extend(more)
     return ", ".join(f"{used} ({'; '.join(words)})" for used, words in parts.items())
 
 
@@ -287,8 +341,7 @@ class _GraphSet:
     empty: int
 
     @classmethod
-    def of(cls, graphs: Sequence[nx.Graph[Any]], name: str, drop_isolated: bool) -> _GraphSet:
-        union = union_of(graphs, name, drop_isolated=drop_isolated)
+    def of(cls, union: GraphUnion) -> _GraphSet:
         empty = int((union.sizes == 0).sum())
         union = union.with_node_in_empty()
         return cls(union, union_orbit_counts(union), empty)

@@ -20,7 +20,8 @@ def ratio_to_floor(result: EvaluationResult, floor: EvaluationResult) -> dict[st
         floor: `evaluate(training, test, ...)` with the same settings.
 
     Returns:
-        The ratio by descriptor, and the mean of those that are not None as "average".
+        The ratio by descriptor, and the mean of those that are not None as "average". Where
+        attributes were compared, also their ratios, and the mean of all as "average_of_all".
 
     Raises:
         SettingsError: the two have different settings or reference graphs.
@@ -36,19 +37,33 @@ def ratio_to_floor(result: EvaluationResult, floor: EvaluationResult) -> dict[st
         >>> ratio_to_floor(floor, floor)["average"]
         1.0
     """
-    for field in ("kernel", "estimator", "drop_isolated", "reference_count"):
+    for field in ("kernel", "estimator", "drop_isolated", "reference_count", "attributes"):
         one, other = getattr(result, field), getattr(floor, field)
         if one != other:
             raise SettingsError(
                 f"the result and its floor differ in {field} ({one!r} and {other!r}), so their "
                 "ratio is meaningless. Evaluate both with the same settings and reference graphs."
             )
-    # A floor that is 0.0000 in a table of four digits is noise, and so is a ratio to it.
     ratios = {
-        name: result.distances[name] / floor.distances[name]
-        if round(floor.distances.get(name, 0.0), 4) > 0
-        else None
-        for name in DESCRIPTORS
+        name: _ratio(result.distances.get(name), floor.distances.get(name)) for name in DESCRIPTORS
     }
+    found = {**ratios, "average": _mean(ratios)}
+    if not result.attribute_distances:
+        return found
+    more = {
+        name: _ratio(value, floor.attribute_distances[name])
+        for name, value in result.attribute_distances.items()
+    }
+    return {**found, **more, "average_of_all": _mean({**ratios, **more})}
+
+
+def _ratio(distance: float | None, floor: float | None) -> float | None:
+    # A floor that is 0.0000 in a table of four digits is noise, and so is a ratio to it.
+    if distance is None or floor is None or round(floor, 4) <= 0:
+        return None
+    return distance / floor
+
+
+def _mean(ratios: dict[str, float | None]) -> float | None:
     known = [ratio for ratio in ratios.values() if ratio is not None]
-    return {**ratios, "average": sum(known) / len(known) if known else None}
+    return sum(known) / len(known) if known else None

@@ -16,8 +16,10 @@ import numpy.typing as npt
 import rustworkx
 
 from graphscore.errors import warn
+from graphscore.graphs import AttributeSettings
+from graphscore.metrics.attributes import columns_of
 from graphscore.metrics.canonical import CanonicalClasses, OutOfStepsError
-from graphscore.metrics.disjoint_union import GraphUnion, IntArray
+from graphscore.metrics.disjoint_union import EDGE_TYPES, NODE_TYPES, GraphUnion, IntArray
 from graphscore.metrics.orbits import union_orbit_counts
 from graphscore.metrics.refinement import ColouredGraph
 
@@ -30,8 +32,8 @@ _REFINEMENTS = 3
 _QUICK_CALLS_PER_NODE = 8
 _QUICK_CALLS = 10_000
 
-_Graph = tuple[Hashes, IntArray]
-"""Colours (n,) and edges (m,2) of a graph whose nodes are ordered by colour."""
+_Graph = tuple[list[int], list[list[int]]]
+"""The colours of the nodes of a graph, and its edges."""
 
 _Description = tuple[int, ...]
 """The classes of the components, in ascending order."""
@@ -91,7 +93,11 @@ class IsomorphismClasses:
 
 
 def isomorphism_classes(
-    graphs: Sequence[nx.Graph[Any]], *, max_steps: int = MAX_STEPS
+    graphs: Sequence[nx.Graph[Any]],
+    *,
+    node_type: str | None = None,
+    edge_type: str | None = None,
+    max_steps: int = MAX_STEPS,
 ) -> list[int]:
     """Number the graphs so that two get the same number exactly when they are isomorphic.
 
@@ -100,18 +106,31 @@ def isomorphism_classes(
     whose comparison takes too many steps gets a number of its own, and a warning says so.
 
     Args:
+        graphs: the graphs.
+        node_type: if given, the node attribute that isomorphic graphs have in common.
+        edge_type: the same of edges.
         max_steps: steps after which comparing a graph gives up.
 
     Raises:
-        GraphDataError: a graph is directed, a multigraph or has self-loops.
+        GraphDataError: a graph is directed, a multigraph or has self-loops, or a node or edge has
+            no type.
 
     Example:
         >>> two_triangles = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
         >>> relabelled = nx.cycle_graph([5, 3, 1, 0, 2, 4])
         >>> isomorphism_classes([nx.cycle_graph(6), two_triangles, relabelled])
         [0, 1, 0]
+        >>> ketene = nx.Graph([(0, 1, {"bond": 2}), (1, 2, {"bond": 2})])
+        >>> isomorphism_classes([ketene, nx.path_graph(3)])
+        [0, 0]
+        >>> allyl = nx.Graph([(0, 1, {"bond": 1}), (1, 2, {"bond": 2})])
+        >>> isomorphism_classes([ketene, allyl], edge_type="bond")
+        [0, 1]
     """
-    classes = classes_of_unions(GraphUnion.of(graphs), max_steps=max_steps)
+    names = AttributeSettings(node_type=node_type, edge_type=edge_type)
+    ((of_nodes, of_edges),) = columns_of({"graphs": graphs}, names)
+    union = GraphUnion.of(graphs, of_nodes, of_edges)
+    classes = classes_of_unions(union, max_steps=max_steps)
     if pairs := classes.undecided_pairs():
         warn(not_decided(pairs, max_steps))
     return classes.labels
@@ -136,7 +155,7 @@ def classes_of_unions(*unions: GraphUnion, max_steps: int = MAX_STEPS) -> Isomor
 def union_isomorphism_classes(
     union: GraphUnion, orbits: IntArray, *, max_steps: int = MAX_STEPS
 ) -> IsomorphismClasses:
-    """Number the graphs of a union by isomorphism.
+    """Number the graphs of a union by isomorphism, which keeps types of nodes and edges.
 
     Args:
         union: G graphs with V nodes in all.
@@ -145,35 +164,84 @@ def union_isomorphism_classes(
     """
     colours = _refined_colours(union, orbits)
     buckets = _segment_sums(_mixed(colours), union.sizes).tolist()
-    edge_lists, colours = _ordered_by_colour(union, colours)
-    palettes = np.split(colours, union.first[1:])
-    graphs = list(zip(palettes, edge_lists))
-    first_of_form: dict[tuple[int, bytes], int] = {}
+    graphs = _Ordered.of(union, colours)
+    first_of_form: dict[Hashable, int] = {}
     same_as: list[int] = []
     alike_by_hash: defaultdict[int, list[int]] = defaultdict(list)
-    for index, (bucket, (palette, edges)) in enumerate(zip(buckets, graphs)):
-        same_as.append(first_of_form.setdefault((len(palette), edges.tobytes()), index))
+    for index, bucket in enumerate(buckets):
+        same_as.append(first_of_form.setdefault(graphs.form(index), index))
         if same_as[index] == index:
             alike_by_hash[bucket].append(index)
     groups: list[list[int]] = []
     undecided: set[int] = set()
     for first, *others in alike_by_hash.values():
-        copies, compared = _Copies(graphs[first]), [first]
+        if not others:
+            continue
+        copies, compared = _Copies(graphs.coloured(first)), [first]
         for index in others:
-            if copies.surely_has(graphs[index]):
+            if copies.surely_has(graphs.coloured(index)):
                 same_as[index] = first
             else:
                 compared.append(index)
         if len(compared) > 1:
             comparison = _Comparison(max_steps)
             for index in compared:
-                same_as[index] = comparison.same_as(index, *graphs[index])
+                same_as[index] = comparison.same_as(index, *graphs.coloured(index))
             groups += comparison.groups()
             undecided |= comparison.undecided
     number: dict[int, int] = {}
     labels = [number.setdefault(same_as[first], len(number)) for first in same_as]
     alike = {number[first]: group for group, firsts in enumerate(groups) for first in firsts}
     return IsomorphismClasses(labels, alike, frozenset(number[first] for first in undecided))
+
+
+@dataclass(frozen=True)
+class _Ordered:
+    """The graphs of a union, their nodes ordered by colour.
+
+    Attributes:
+        palettes: (n,) colours of the nodes of each graph; (n,2) with their types, if they have any.
+        edges: (m,2) edges of each graph; (m,3) with their types, if they have any.
+        frequent: the type of most edges.
+    """
+
+    palettes: list[Hashes]
+    edges: list[IntArray]
+    frequent: int
+
+    @classmethod
+    def of(cls, union: GraphUnion, colours: Hashes) -> _Ordered:
+        """Order the nodes by (V,) colours."""
+        types = union.of_nodes.get(NODE_TYPES)
+        if types is not None:
+            colours = np.column_stack([colours, types.astype(np.uint64)])
+        edges, colours = _ordered_by_colour(union, colours)
+        often = np.bincount(union.of_edges.get(EDGE_TYPES, []), minlength=1)
+        return cls(np.split(colours, union.first[1:]), edges, int(often.argmax()))
+
+    def form(self, index: int) -> Hashable:
+        """Return what only isomorphic graphs have in common; not all of them have."""
+        palette = self.palettes[index]
+        nodes = len(palette) if palette.ndim == 1 else palette[:, 1].tobytes()
+        return nodes, self.edges[index].tobytes()
+
+    def coloured(self, index: int) -> _Graph:
+        """Return a graph that only has colours, and is isomorphic exactly where this one is.
+
+        The type of a node is part of its colour. An edge of any but the most frequent type gets a
+        node in its middle, whose colour is the type.
+        """
+        palette, edges = self.palettes[index].tolist(), self.edges[index]
+        if self.palettes[index].ndim == 2:
+            palette = [colour << 32 | kind for colour, kind in palette]
+        if edges.shape[1] == 2:
+            return palette, edges.tolist()
+        plain = edges[:, 2] == self.frequent
+        joined: list[list[int]] = edges[plain, :2].tolist()
+        for one, other, kind in edges[~plain].tolist():
+            joined += [[one, len(palette)], [other, len(palette)]]
+            palette.append(~kind)  # below zero, like no colour of a node
+        return palette, joined
 
 
 class _Copies:
@@ -203,8 +271,8 @@ class _Copies:
 def _native(graph: _Graph) -> rustworkx.PyGraph[int | None, None]:
     palette, edges = graph
     made: rustworkx.PyGraph[int | None, None] = rustworkx.PyGraph()
-    made.add_nodes_from(palette.tolist())
-    made.extend_from_edge_list(list(map(tuple, edges.tolist())))
+    made.add_nodes_from(palette)
+    made.extend_from_edge_list([(one, other) for one, other in edges])
     return made
 
 
@@ -223,19 +291,19 @@ class _Comparison:
         self._numbers: defaultdict[Hashable, int] = defaultdict(count().__next__)
         self._kinds_of: dict[int, tuple[int, int | None]] = {}
 
-    def same_as(self, index: int, palette: Hashes, edges: IntArray) -> int:
+    def same_as(self, index: int, palette: list[int], edges: list[list[int]]) -> int:
         """Return the number of the first isomorphic graph.
 
         Args:
             index: number of the graph.
-            palette: (n,) colours of its nodes.
-            edges: (m,2) edges.
+            palette: the colours of its nodes.
+            edges: its edges.
         """
         rows: list[list[int]] = [[] for _ in palette]
-        for one, other in edges.tolist():
+        for one, other in edges:
             rows[one].append(other)
             rows[other].append(one)
-        graph = ColouredGraph(rows, palette.tolist())
+        graph = ColouredGraph(rows, palette)
         self._classes.steps_left = self._max_steps
         parts = sorted(graph.components(), key=len)
         found = sorted(self._component(graph.part(nodes)) for nodes in parts)
@@ -295,13 +363,20 @@ def _segment_sums(values: Hashes, lengths: IntArray) -> Hashes:
 def _refined_colours(union: GraphUnion, orbits: IntArray) -> Hashes:
     """Hash each node by its orbit counts and, repeatedly, the hashes of its neighbours, (V,).
 
-    An isomorphism maps every node to one of the same colour.
+    Types of nodes and edges are hashed too. An isomorphism maps every node to one of the same
+    colour.
     """
     salt = _mixed(np.arange(1, orbits.shape[1] + 1, dtype=np.uint64))
     # Inverted, because zero stays zero, and nodes without edges count too.
     colours: Hashes = ~orbits.astype(np.uint64) @ salt
+    of_nodes, of_edges = union.of_nodes.get(NODE_TYPES), union.of_edges.get(EDGE_TYPES)
+    if of_nodes is not None:
+        colours = np.column_stack([colours, _mixed(of_nodes.astype(np.uint64))]) @ salt[:2]
     for _ in range(_REFINEMENTS):
-        around = _segment_sums(_mixed(colours)[union.dst], union.degrees)
+        neighbours = _mixed(colours)[union.dst]
+        if of_edges is not None:
+            neighbours = _mixed(neighbours ^ of_edges.astype(np.uint64))
+        around = _segment_sums(neighbours, union.degrees)
         colours = np.column_stack([colours, around]) @ salt[:2]
     return colours
 
@@ -309,15 +384,17 @@ def _refined_colours(union: GraphUnion, orbits: IntArray) -> Hashes:
 def _ordered_by_colour(union: GraphUnion, colours: Hashes) -> tuple[list[IntArray], Hashes]:
     """Renumber the nodes of each graph by colour; return edges (m,2) per graph, and colours (V,).
 
-    Graphs whose edges agree after renumbering are isomorphic without further search. This finds
+    Colours (V,2) are those with types of nodes; types of edges are a third column of these. Graphs
+    whose edges and types agree after renumbering are isomorphic without further search. This finds
     nearly all copies, because most colours occur once or belong to interchangeable nodes.
     """
-    order = np.lexsort((colours, union.graph_of_node))
+    order = np.lexsort((*np.atleast_2d(colours.T)[::-1], union.graph_of_node))
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    ends = np.stack([place[union.src], place[union.dst]], axis=1)
+    types = [union.of_edges[EDGE_TYPES]] if EDGE_TYPES in union.of_edges else []
+    ends = np.stack([place[union.src], place[union.dst], *types], axis=1)
     ends = ends[ends[:, 0] < ends[:, 1]]
     ends = ends[np.lexsort((ends[:, 1], ends[:, 0]))]
     owner = union.graph_of_node[ends[:, 0]]
-    local = ends - union.first[owner][:, None]
-    return np.split(local, np.searchsorted(owner, np.arange(1, len(union)))), colours[order]
+    ends[:, :2] -= union.first[owner][:, None]
+    return np.split(ends, np.searchsorted(owner, np.arange(1, len(union)))), colours[order]

@@ -9,7 +9,8 @@ from typing import Any
 import networkx as nx
 
 from graphscore.errors import warn
-from graphscore.metrics.disjoint_union import union_of
+from graphscore.graphs import AttributeSettings
+from graphscore.metrics.attributes import unions_of
 from graphscore.metrics.isomorphism import (
     MAX_STEPS,
     IsomorphismClasses,
@@ -19,23 +20,30 @@ from graphscore.metrics.isomorphism import (
 
 
 def uniqueness(
-    samples: Sequence[nx.Graph[Any]], *, drop_isolated: bool = False, max_steps: int = MAX_STEPS
+    samples: Sequence[nx.Graph[Any]],
+    *,
+    node_type: str | None = None,
+    edge_type: str | None = None,
+    drop_isolated: bool = False,
+    max_steps: int = MAX_STEPS,
 ) -> float:
     """Return the number of isomorphism classes among the samples divided by their number.
 
     Args:
         samples: at least one graph.
+        node_type, edge_type: as in `isomorphism_classes`.
         drop_isolated: compare graphs after removing nodes without edges.
         max_steps: as in `isomorphism_classes`.
 
     Raises:
-        GraphDataError: no sample is given, or a graph is not simple and undirected.
+        GraphDataError: no sample is given, or a graph is not simple and undirected or lacks a type.
 
     Example:
         >>> uniqueness([nx.path_graph(3), nx.star_graph(2), nx.cycle_graph(3), nx.path_graph(2)])
         0.75
     """
-    union = union_of(samples, "samples", drop_isolated=drop_isolated)
+    names = AttributeSettings(node_type=node_type, edge_type=edge_type)
+    (union,) = unions_of({"samples": samples}, names, drop_isolated=drop_isolated)
     shares = Shares.of(classes_of_unions(union, max_steps=max_steps), len(union))
     if shares.undecided:
         warn(shares.not_decided(max_steps))
@@ -46,6 +54,8 @@ def novelty(
     samples: Sequence[nx.Graph[Any]],
     training: Sequence[nx.Graph[Any]],
     *,
+    node_type: str | None = None,
+    edge_type: str | None = None,
     drop_isolated: bool = False,
     max_steps: int = MAX_STEPS,
 ) -> float:
@@ -54,18 +64,20 @@ def novelty(
     Args:
         samples: at least one graph.
         training: at least one graph.
+        node_type, edge_type: as in `isomorphism_classes`.
         drop_isolated: compare graphs after removing nodes without edges.
         max_steps: as in `isomorphism_classes`.
 
     Raises:
-        GraphDataError: a list is empty, or a graph is not simple and undirected.
+        GraphDataError: a list is empty, or a graph is not simple and undirected or lacks a type.
 
     Example:
         >>> novelty([nx.star_graph(2), nx.cycle_graph(3)], training=[nx.path_graph(3)])
         0.5
     """
-    sampled = union_of(samples, "samples", drop_isolated=drop_isolated)
-    known = union_of(training, "training", drop_isolated=drop_isolated)
+    names = AttributeSettings(node_type=node_type, edge_type=edge_type)
+    lists = {"samples": samples, "training": training}
+    sampled, known = unions_of(lists, names, drop_isolated=drop_isolated)
     classes = classes_of_unions(sampled, known, max_steps=max_steps)
     shares = Shares.of(classes, len(sampled))
     if shares.undecided:

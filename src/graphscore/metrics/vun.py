@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 
 from graphscore.errors import SettingsError, warn
-from graphscore.metrics.disjoint_union import union_of
+from graphscore.graphs import AttributeSettings
+from graphscore.metrics.attributes import unions_of
 from graphscore.metrics.isomorphism import MAX_STEPS, classes_of_unions
 from graphscore.metrics.novelty import Shares
 from graphscore.metrics.validity import ValidityCheck
@@ -86,6 +87,8 @@ def vun(
     training: Sequence[nx.Graph[Any]],
     valid: IsValid,
     *,
+    node_type: str | None = None,
+    edge_type: str | None = None,
     max_steps: int = MAX_STEPS,
 ) -> VunResult:
     """Return the shares of samples that are valid, unique, novel, and all three.
@@ -99,10 +102,12 @@ def vun(
         training: graphs that the model was trained on, at least one.
         valid: function that returns whether a graph is valid. A `ValidityCheck` such as
             `validity_of("planar")` also gives the reasons why graphs are invalid.
+        node_type, edge_type: as in `isomorphism_classes`. Weights and features are not compared.
         max_steps: as in `isomorphism_classes`.
 
     Raises:
-        GraphDataError: a list is empty, or a graph is directed, a multigraph or has self-loops.
+        GraphDataError: a list is empty, or a graph is directed, a multigraph or has self-loops, or
+            lacks a type.
         SettingsError: `valid` is not a function.
 
     Example:
@@ -118,7 +123,8 @@ def vun(
             f"valid is {valid!r}, but a function of a graph is expected. Datasets without a "
             "validity check have no V.U.N.; use uniqueness and novelty."
         )
-    unions = union_of(samples, "samples"), union_of(training, "training")
+    names = AttributeSettings(node_type=node_type, edge_type=edge_type)
+    unions = unions_of({"samples": samples, "training": training}, names)
     classes = classes_of_unions(*unions, max_steps=max_steps)
     shares = Shares.of(classes, len(samples))
     if shares.undecided:

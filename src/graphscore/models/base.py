@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
@@ -15,8 +15,9 @@ from torch import Tensor, nn
 from graphscore.acceleration import Accelerate, choose_trainer
 from graphscore.config import RunSettings
 from graphscore.errors import SettingsError
-from graphscore.graphs import GraphBatch
+from graphscore.graphs import AttributeSettings, GraphBatch, Schema
 from graphscore.models.communities import CommunityDistribution
+from graphscore.models.nodes import KnownNodes
 from graphscore.models.request import SampleRequest
 from graphscore.models.sizes import SizeDistribution
 from graphscore.training import Objective, Trainer, TrainingSettings
@@ -70,6 +71,8 @@ class Model(ABC):
         settings: complete settings of the run.
         sizes: numbers of nodes of the training graphs.
         communities: sizes of communities in the training graphs, if it is conditioned on them.
+        nodes: of the training graphs with what they carry, if it takes that for new graphs.
+        schema: what the nodes and edges of the graphs carry.
         network: what the trainer changes; None for models without weights.
         objective: what the trainer minimises; None for models that are fitted when they are built.
             The settings of a model with an objective are `TrainedSettings`.
@@ -81,6 +84,8 @@ class Model(ABC):
     settings: RunSettings
     sizes: SizeDistribution
     communities: CommunityDistribution | None = None
+    nodes: KnownNodes | None = None
+    schema = Schema()
     network: nn.Module | None = None
     objective: Objective | None = None
 
@@ -93,6 +98,15 @@ class Model(ABC):
             on_cpu: choose what a CPU can train in minutes, or in hours for large graphs.
         """
         return {}
+
+    @classmethod
+    def schema_of(cls, graphs: Sequence[nx.Graph[Any]], names: AttributeSettings) -> Schema:
+        """Return what training graphs carry, in the units that the model learns.
+
+        Raises:
+            GraphDataError: they lack an attribute, or it is none that the model can learn.
+        """
+        return Schema.of(graphs, names)
 
     @classmethod
     @abstractmethod
@@ -168,6 +182,19 @@ class Model(ABC):
             seed=settings.seed,
             device=device,
             accelerate=accelerate,
+        )
+
+    def log_density(
+        self, graphs: GraphBatch | Iterable[Any], *, sigma: float | None = None, points: int = 32
+    ) -> list[float]:
+        """Return log p(A) - log p(0) of each graph, see `EDPGNNModel.log_density`.
+
+        Raises:
+            SettingsError: the model has none.
+        """
+        raise SettingsError(
+            f"the model {self.settings.model!r} has no log-density as in Theorem 1; use the model "
+            "'edp-gnn'."
         )
 
     def weights(self) -> dict[str, Tensor]:

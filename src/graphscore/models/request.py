@@ -1,11 +1,12 @@
-"""What was asked of new graphs: how many nodes each has, and which communities."""
+"""What was asked of new graphs: how many nodes each has, what they carry, and which communities."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import networkx as nx
 import torch
 from torch import Tensor
 
@@ -16,6 +17,7 @@ from graphscore.models.communities import (
     CommunitySizes,
     community_tensor,
 )
+from graphscore.models.nodes import KnownNodes
 from graphscore.models.resources import MOST_NODES, MOST_SAMPLES
 from graphscore.models.sizes import SizeDistribution
 from graphscore.settings import quoted
@@ -28,17 +30,22 @@ class SampleRequest:
     Attributes:
         sizes: (number,) int64, nodes of each.
         communities: of each, where the model is conditioned on them.
+        nodes: of each with what they carry, where the model takes that.
     """
 
     sizes: Tensor
     communities: list[CommunitySizes] | None = None
+    nodes: KnownNodes | None = None
 
     def condition(self, chosen: Tensor, nodes: int) -> Condition:
         """Return the condition of some of the graphs, padded to `nodes` nodes."""
-        if self.communities is None:
-            return NO_CONDITION
-        partitions = [self.communities[index] for index in chosen.tolist()]
-        return Condition(communities=community_tensor(partitions, nodes))
+        condition, places = NO_CONDITION, chosen.tolist()
+        if self.communities is not None:
+            partitions = [self.communities[index] for index in places]
+            condition = replace(condition, communities=community_tensor(partitions, nodes))
+        if self.nodes is not None:
+            condition = replace(condition, node_feat=self.nodes.entries(places, nodes))
+        return condition
 
 
 def resolve_request(
@@ -47,6 +54,8 @@ def resolve_request(
     communities: Sequence[Sequence[int]] | None,
     known_sizes: SizeDistribution,
     known_communities: CommunityDistribution | None,
+    nodes_of: Sequence[nx.Graph[Any]] | None = None,
+    known_nodes: KnownNodes | None = None,
     *,
     random: Callable[[str], torch.Generator],
 ) -> SampleRequest:
@@ -58,17 +67,22 @@ def resolve_request(
         communities: sizes of the communities of each, if asked for.
         known_sizes: of training graphs.
         known_communities: of training graphs, where a model is conditioned on them.
+        nodes_of: graphs whose nodes, with what they carry, are asked for.
+        known_nodes: of training graphs, where a model takes what nodes carry.
         random: source of what is drawn, by its name.
 
     Raises:
         SettingsError: what was asked for makes no sense.
+        GraphDataError: a node of `nodes_of` lacks an attribute.
 
     >>> known = SizeDistribution({5: 1}), CommunityDistribution({(3, 2): 1})
     >>> random = lambda _: torch.Generator().manual_seed(0)
     >>> resolve_request(1, None, [(2, 2)], *known, random=random)
-    SampleRequest(sizes=tensor([4]), communities=[(2, 2)])
+    SampleRequest(sizes=tensor([4]), communities=[(2, 2)], nodes=None)
     """
     check_number(number)
+    if nodes_of is not None:
+        return _told_nodes(number, nodes_of, known_nodes, alone=sizes is None is communities)
     if communities is not None:
         if known_communities is None:
             raise SettingsError(
@@ -96,9 +110,33 @@ def resolve_request(
                 f"got {quoted(sizes)}."
             )
         nodes = _checked(whole)
-    if known_communities is None:
-        return SampleRequest(nodes, None)
-    return SampleRequest(nodes, known_communities.draw(nodes, generator=random("communities")))
+    request = SampleRequest(nodes)
+    if known_communities is not None:
+        drawn = known_communities.draw(nodes, generator=random("communities"))
+        request = replace(request, communities=drawn)
+    if known_nodes is not None:
+        request = replace(request, nodes=known_nodes.draw(nodes, generator=random("nodes")))
+    return request
+
+
+def _told_nodes(
+    number: int, graphs: Any, known: KnownNodes | None, *, alone: bool
+) -> SampleRequest:
+    """Return a request for the nodes of graphs."""
+    if known is None:
+        raise SettingsError(
+            "this model takes nothing that nodes carry, so nodes_of has no meaning. Train the "
+            "model 'edp-gnn' with node_type or node_features."
+        )
+    if not alone:
+        raise SettingsError("nodes_of says how many nodes there are; leave out sizes.")
+    given = _listed(graphs)
+    if len(given) != number or not all(isinstance(graph, nx.Graph) and graph for graph in given):
+        raise SettingsError(
+            f"nodes_of must be {number} networkx graphs with nodes; got {quoted(graphs)}."
+        )
+    nodes = KnownNodes.of(given, known.schema)
+    return SampleRequest(_checked([*nodes.sizes]), nodes=nodes)
 
 
 def check_number(number: int, name: str = "number") -> None:

@@ -10,6 +10,7 @@ channel, `(B,C,N,N)`. `PairIndex` converts between the two.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -59,6 +60,10 @@ class Film(NamedTuple):
     shift: Tensor
 
 
+FEW = 4
+"""Rows for each input up to which weights of every graph are more to move on CUDA than outputs."""
+
+
 class SigmaConditioning(nn.Module):
     """Gains and shifts of all layers as smooth functions of log sigma, in one product.
 
@@ -88,7 +93,7 @@ class SigmaConditioning(nn.Module):
 class FilmLinear(nn.Module):
     """W x * gain(sigma), to which a shift(sigma) is to be added.
 
-    Gains are folded into the weights of each graph, of which there are fewer than outputs.
+    Gains are folded into the weights of each graph where there are fewer of these than outputs.
     """
 
     def __init__(self, width_in: int, width_out: int, *, generator: torch.Generator) -> None:
@@ -100,6 +105,13 @@ class FilmLinear(nn.Module):
     def forward(self, film: Film) -> Tensor:
         """Return the weights (B,in,out) of each graph."""
         return self.weight * film.gain
+
+    def scaled(self, parts: Sequence[Tensor], film: Film) -> Tensor:
+        """Return the sum of the products of inputs (B,rows,in) side by side, times the gain."""
+        few = parts[0].is_cuda and parts[0].shape[1] < FEW * self.weight.shape[0]
+        weights = torch.split(self.weight if few else self(film), [p.shape[2] for p in parts], -2)
+        total = functools.reduce(torch.add, map(torch.matmul, parts, weights))
+        return total * film.gain if few else total
 
 
 def normalised(x: Tensor) -> Tensor:
@@ -156,7 +168,7 @@ class NodeUpdate(nn.Module):
         largest = of_pairs.amax(3).mT
         parts = [normalised(z), spread, largest, of_graph.expand_as(mean)]
         known = torch.cat([part.to(z.dtype) for part in parts], dim=2)
-        update: Tensor = self.out(silu(known @ self.first(film) + film.shift))
+        update: Tensor = self.out(silu(self.first.scaled([known], film) + film.shift))
         return z + update
 
 
@@ -200,8 +212,7 @@ class Block(nn.Module):
         rows = torch.cat([y, pairs.ends(normalised(z))], dim=2)
         paths = triangle_product(first, second, pairs).mT
         # Two products, because what paths say lies in memory the other way round.
-        of_rows, of_paths = torch.split(self.inner(of_hidden), [rows.shape[2], paths.shape[2]], 1)
-        hidden = silu(rows @ of_rows + paths @ of_paths + of_hidden.shift)
+        hidden = silu(self.inner.scaled([rows, paths], of_hidden) + of_hidden.shift)
         out = torch.addmm(x.flatten(0, 1), hidden.flatten(0, 1), self.out.weight.mT)
         return out.view_as(x), z
 

@@ -29,7 +29,8 @@ class SamplerSettings(Settings):
     kind: str
     """Which sampler these settings belong to."""
     threshold: float = Field(default=0.5, gt=0, lt=1)
-    """Edge probabilities above it become edges."""
+    """Edge probabilities above it become edges; of weights of an EDP-GNN, this share of the weakest
+    that counts as an edge."""
 
     def total_steps(self, noise: SigmaLevels | SigmaRange) -> int:
         """Return the number of steps that `on_step` counts."""

@@ -14,7 +14,7 @@ from graphscore.diffusion import GraphLikelihood, GuidedPosterior, SigmaLevels, 
 from graphscore.diffusion.samplers import SAMPLERS, LangevinSettings, SamplerSettings
 from graphscore.diffusion.sigmas import PAPER_SIGMAS
 from graphscore.errors import SettingsError
-from graphscore.graphs import COMMUNITY, GraphState, Schema, node_mask_of_sizes
+from graphscore.graphs import COMMUNITY, GraphState, node_mask_of_sizes
 from graphscore.models.base import Model, SamplingRun
 from graphscore.models.communities import community_numbers
 from graphscore.models.diffusion.attributes import graphs_of_state
@@ -34,7 +34,6 @@ class DiffusionModel(Model):
     settings: Any
     network: nn.Module
     likelihood: GraphLikelihood
-    schema = Schema()
 
     def _noise(self) -> SigmaLevels | SigmaRange:
         """Return the noise levels that the sampler goes through."""
@@ -50,6 +49,10 @@ class DiffusionModel(Model):
     def _edges(self, request: SampleRequest) -> float:
         """Return how many edges are expected in all; 0 where that is not known."""
         return 0.0
+
+    def _decoded(self, state: GraphState) -> GraphState:
+        """Return the clean entries that final states stand for, as `schema` has them."""
+        return self.likelihood.decode(state, self.settings.sampling.threshold)
 
     def sample(self, request: SampleRequest, run: SamplingRun) -> list[nx.Graph[Any]]:
         """Generate graphs, those of similar size together, on the fastest path."""
@@ -80,11 +83,14 @@ class DiffusionModel(Model):
                 result = path.sample(
                     prior, noise, sampling, generator=run.random(index), on_step=on_step
                 )
-                clean = self.likelihood.decode(result.state, sampling.threshold)
+                clean = self._decoded(result.state)
                 graphs |= dict(zip(chunk.tolist(), graphs_of_state(clean, self.schema)))
         for index, partition in enumerate(request.communities or ()):
             numbers = dict(enumerate(community_numbers(partition)))
             nx.set_node_attributes(graphs[index], numbers, COMMUNITY)
+        if request.nodes is not None:
+            for index, graph in graphs.items():
+                graph.add_nodes_from(enumerate(request.nodes.attributes(index)))
         return [graphs[index] for index in range(len(sizes))]
 
     def with_options(self, *, sampling: Any = None, guidance: float | None = None) -> Self:
@@ -149,7 +155,7 @@ def check_features(shape: DenoiserSettings | EDPGNNSettings) -> None:
     """
     if shape.node_feat_dim:
         raise SettingsError(
-            f"GraphGenerator models structure only, but network.node_feat_dim is "
-            f"{shape.node_feat_dim}. Set it to 0, or train with graphscore.training.Trainer on a "
-            "GraphBatch with node features."
+            f"network.node_feat_dim is {shape.node_feat_dim}, but GraphGenerator sets it itself, "
+            "from the attributes of nodes. Leave it out, or train with "
+            "graphscore.training.Trainer on a GraphBatch with node features."
         )

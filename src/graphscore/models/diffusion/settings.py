@@ -72,6 +72,7 @@ class EDPGNNModelSettings(TrainedSettings):
     """Its name in the registry: edp-gnn, or one that stands for other settings of the network."""
     network: EDPGNNSettings = EDPGNNSettings()
     noise: SigmaLevels = SigmaLevels()
+    attributes: AttributeSettings = AttributeSettings()
     sampling: LangevinSettings = LangevinSettings()
 
     @model_validator(mode="after")
@@ -79,6 +80,16 @@ class EDPGNNModelSettings(TrainedSettings):
         _check_levels(self.sampling, min(self.noise.sigmas), max(self.noise.sigmas))
         _check_length(self.sampling, self.noise.sigmas)
         return self
+
+    @field_validator("attributes")
+    @classmethod
+    def _one_number_of_edges(cls, attributes: AttributeSettings) -> AttributeSettings:
+        if attributes.edge_type is not None:
+            raise ValueError(
+                "edge_type: an entry of this model's adjacency matrix is one number, a weight at "
+                "most. Leave it out, or use the model 'denoiser', which learns types of edges"
+            )
+        return attributes
 
     @field_validator("sampling", mode="before")
     @classmethod
