@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import struct
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,62 @@ def _changed(data: bytes, mark: bytes, offset: int, new: bytes) -> bytes:
     """Overwrite bytes of the last record of a zip file that starts with this mark."""
     start = data.rindex(mark) + offset
     return data[:start] + new + data[start + len(new) :]
+
+
+def attributes() -> list[Bomb]:
+    """Return archives of arrays with attributes of nodes and edges."""
+    one = np.zeros((1, 1, 1), np.uint8)
+    tiny = np.zeros((10**6, 1, 1), np.uint8)
+    many = np.zeros((1, 4000, 4000), np.uint8)
+    many[0, :1000, 2000:3000] = many[0, 2000:3000, :1000] = 1
+    late = np.ones(10**6)
+    late[-1] = 2
+
+    def named(name: str, values: Any, adj: Any = one) -> Callable[[], bytes]:
+        return lambda: _arrays(**{"adj": adj, name: values})
+
+    def declared(name: str, shape: str, dtype: str, data: bytes = b"") -> Callable[[], bytes]:
+        return lambda: _zip(
+            [("adj.npy", _npy("(1,1,1)", "'|u1'", b"\0")), (name, _npy(shape, dtype, data))]
+        )
+
+    return files(
+        "npz",
+        "g.npz",
+        {
+            "a text of 16 million characters": declared(
+                "node:a.npy", "(1,)", "'<U16000000'", b"a\0\0\0" * (16 * 10**6)
+            ),
+            "a text of 10^9 characters": declared("node:a.npy", "(1,)", "'<U1000000000'"),
+            "10^9 texts": declared("node:a.npy", "(1000000000,)", "'<U1'"),
+            "characters that there are not": declared("node:a.npy", "(1,)", "'<U1'", b"\xff" * 4),
+            "half a character": declared("node:a.npy", "(1,)", "'<U1'", b"\0\xd8\0\0"),
+            "values that are objects": declared("node:a.npy", "(1,)", "'|O'", b"cos\nsystem\n"),
+            "values that are dates": named("node:a", np.zeros(1, "M8[s]")),
+            "values of no axis": named("node:a", np.zeros(())),
+            "values of no width": named("node:a", np.zeros((1, 0))),
+            "a vector of 3 million numbers": named("node:a", np.zeros((1, 3 * 10**6), np.uint8)),
+            "a vector of 60 million numbers": named("node:a", np.zeros((1, 60 * MB), np.uint8)),
+            "values of two million nodes": named("node:a", np.zeros(2 * 10**6, np.uint8), tiny),
+            "values of a million nodes": named("node:a", np.zeros(10**6, np.uint8), tiny),
+            "texts of a million nodes": named("node:a", np.full(10**6, "abcdefghi"), tiny),
+            "says which have one, of another length": lambda: _arrays(
+                **{"adj": one, "node:a": np.zeros(1), "node?a": np.ones(60 * MB, bool)}
+            ),
+            "says which have one, and none has": lambda: _arrays(
+                **{"adj": tiny, "node:a": np.zeros(0), "node?a": np.zeros(10**6, bool)}
+            ),
+            "a million weights": named("edge:weight", np.ones(10**6), many),
+            "a million weights, one of them not 1": named("edge:weight", late, many),
+            "a million values of edges": named("edge:bond", late, many),
+            "too few values of edges": named("edge:bond", late[1:], many),
+            "90 attributes": lambda: _arrays(
+                **{"adj": one, **{f"node:{k}": np.zeros(1) for k in range(90)}}
+            ),
+            "a name of 60,000 characters": named(f"node:{'a' * 60_000}", np.zeros(1)),
+        },
+        ("bond",),
+    )
 
 
 def npz() -> list[Bomb]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from campaigns import bomb_archives, bomb_markup, bomb_others, bomb_texts
+from campaigns import bomb_archives, bomb_json, bomb_markup, bomb_others, bomb_texts
 from campaigns.bomb_parts import Bomb
 
 
@@ -16,7 +16,9 @@ def bombs() -> list[Bomb]:
         *bomb_markup.graphml(),
         *bomb_markup.graphml_texts(),
         *bomb_markup.gml(),
+        *bomb_json.node_link(),
         *bomb_archives.npz(),
+        *bomb_archives.attributes(),
         *bomb_texts.tu(),
         *bomb_others.others(),
     ]

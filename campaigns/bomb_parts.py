@@ -20,14 +20,18 @@ class Bomb:
         form: the format it is read as; one row of the record.
         name: what is special about it.
         make: writes it into an empty folder and returns the path to read.
+        asked: edge attributes that the reader asks for.
     """
 
     form: str
     name: str
     make: Callable[[Path], Path]
+    asked: tuple[str, ...] = ()
 
 
-def files(form: str, file: str, contents: dict[str, Content]) -> list[Bomb]:
+def files(
+    form: str, file: str, contents: dict[str, Content], asked: tuple[str, ...] = ()
+) -> list[Bomb]:
     """Return one crafted file per content, all of one name."""
 
     def make(content: Content) -> Callable[[Path], Path]:
@@ -39,7 +43,7 @@ def files(form: str, file: str, contents: dict[str, Content]) -> list[Bomb]:
 
         return write
 
-    return [Bomb(form, name, make(content)) for name, content in contents.items()]
+    return [Bomb(form, name, make(content), asked) for name, content in contents.items()]
 
 
 def numbers(pattern: str, number: int) -> bytes:

@@ -198,8 +198,12 @@ def tu() -> list[Bomb]:
                     handle.writelines([data] if isinstance(data, bytes) else data)
             return place
 
-        return Bomb("tu", name, make)
+        return Bomb("tu", name, make, ("label", "edge_attr"))
 
+    many: dict[str, Content] = {
+        "graph_indicator": lambda: b"1\n" * 4000,
+        "A": lambda: _arcs(1075),
+    }
     return [
         folder("30 million nodes", graph_indicator=lambda: b"1\n" * (30 * MB)),
         folder("100,001 nodes of one graph", graph_indicator=lambda: b"1\n" * (10**5 + 1)),
@@ -241,6 +245,16 @@ def tu() -> list[Bomb]:
         folder("NaN", node_attributes=lambda: b"nan\n0\n"),
         folder("label of a million digits", node_labels=lambda: b"9" * 10**6 + b"\n1\n"),
         folder("not UTF-8", node_labels=lambda: b"\xff\n1\n"),
+        folder("1.2 million edges with labels", **many, edge_labels=lambda: b"7\n" * (2 * 1075**2)),
+        folder(
+            "1.2 million edges with labels, one of them other in one direction",
+            **many,
+            edge_labels=lambda: b"7\n" * (2 * 1075**2 - 1) + b"8\n",
+        ),
+        folder("edge labels for nobody", edge_labels=lambda: b"1\n" * (30 * MB)),
+        folder("a row of 60 MB of an edge", edge_attributes=lambda: b"0," * (30 * MB)),
+        folder("rows of several lengths", edge_attributes=lambda: b"0, 1\n0\n"),
+        folder("NaN of an edge", edge_attributes=lambda: b"0\nnan\n"),
         folder("no nodes", graph_indicator=lambda: b"", A=lambda: b""),
     ]
 

@@ -101,14 +101,16 @@ def read(bomb: Bomb) -> dict[str, Any]:
         found = made
         if "path" in made:
             end = "failed"
-            found = in_a_process(lambda: _outcome(Path(made["path"])), HANG_SECONDS)
+            path = Path(made["path"])
+            found = in_a_process(lambda: _outcome(path, bomb.asked), HANG_SECONDS)
     if "error" in found:
         found = {"end": end, "message": found["error"], "peak": 0}
     return {**found, "seconds": time.perf_counter() - before}
 
 
-def _outcome(path: Path) -> dict[str, Any]:
+def _outcome(path: Path, asked: tuple[str, ...]) -> dict[str, Any]:
     try:
-        return {"end": "graphs", "message": f"{len(read_graphs(path))} graphs"}
+        graphs = read_graphs(path, edge_attributes=asked)
+        return {"end": "graphs", "message": f"{len(graphs)} graphs"}
     except GraphscoreError as error:
         return {"end": "refused", "message": str(error)}

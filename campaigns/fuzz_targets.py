@@ -105,7 +105,8 @@ def check_graphs(graphs: Iterable[Any]) -> None:
 def read_as_graphs(path: Path, format: str | None = None) -> None:
     """Read a file or folder without repairs, then with all of them and edge attributes."""
     refused: GraphscoreError | None = None
-    for repairs, kept in ((Repairs(), ()), (Repairs(True, True, True), ("weight", "bond"))):
+    asked = ("weight", "bond", "label", "edge_attr_1")
+    for repairs, kept in ((Repairs(), ()), (Repairs(True, True, True), asked)):
         try:
             found = read_graphs(path, format=format, repairs=repairs, edge_attributes=kept)
             check_graphs(found)
@@ -127,7 +128,9 @@ def some_graphs() -> list[nx.Graph[Any]]:
     featured = nx.path_graph(3)
     for node in featured:
         featured.nodes[node]["x"] = [0.5 * node, -1.0]
-    nx.set_edge_attributes(featured, {(0, 1): {"bond": "single"}, (1, 2): {"bond": "double"}})
+        featured.nodes[node].update(element="CN"[node % 2], label=node, ring=node > 1)
+    first = {"bond": "single", "label": 1, "edge_attr": [0.5, 1.0]}
+    nx.set_edge_attributes(featured, {(0, 1): first, (1, 2): {**first, "bond": "double"}})
     return [nx.empty_graph(1), nx.cycle_graph(5), nx.star_graph(4), featured]
 
 
@@ -135,8 +138,9 @@ def many_per_file(form: ManyPerFile) -> Target:
     def read(data: bytes, folder: Path) -> None:
         read_as_graphs(written(folder, f"g{form.suffixes[0]}", data))
 
-    plain = some_graphs()[:3]
-    return Target(read, lambda: [form.encode(plain), form.encode([plain[1]])], (b":", b">>", b"~"))
+    plain, words = some_graphs()[:3], JSON_GRAPH if ".json" in form.suffixes[0] else LINES
+    groups = [plain, [plain[1]], *([some_graphs()[3:]] if form.keeps_attributes else [])]
+    return Target(read, lambda: [form.encode(graphs) for graphs in groups], words)
 
 
 def one_per_file(form: OnePerFile, words: tuple[bytes, ...]) -> Target:
@@ -147,7 +151,7 @@ def one_per_file(form: OnePerFile, words: tuple[bytes, ...]) -> Target:
 
 
 def whole_folder(name: str, form: WholeFolder) -> Target:
-    endings = form.required + form.optional
+    endings = form.required + form.optional + tuple(form.of_edges)
 
     def read(data: bytes, folder: Path) -> None:
         parts = data.split(SEPARATOR, len(endings) - 1)
@@ -174,7 +178,10 @@ def gzip_seeds() -> list[bytes]:
     return [gzip.compress(text, mtime=0) for text in (b"Bw\nA_\n", b"")]
 
 
-MEMBERS = ("adj", "node_mask", "sizes", "node_feat")
+MEMBERS = (
+    *("adj", "node_mask", "sizes", "node_feat", "node:element", "node:ring", "node?ring"),
+    *("edge:bond", "edge?bond", "edge:edge_attr", "edge:weight"),
+)
 
 
 def read_arrays(data: bytes, folder: Path) -> None:
@@ -296,6 +303,8 @@ def read_communities(data: bytes, folder: Path) -> None:
     demand(bool(sizes) and all(size >= 1 for size in sizes), "no sizes")
 
 
+LINES = (b":", b">>", b"~")
+JSON_GRAPH = (b'"nodes":[', b'"edges":[', b'"links":[', b'"id":', b'{"source":0,"target":', b"{},")
 TEXT = (b"# nodes: ", b"node", b"edge", b"source", b"target", b"id ", b"label ", b"directed 1")
 MARKUP = (*TEXT, b"<key ", b"<data ", b"<!DOCTYPE ", b"<!ENTITY ", b"CDATA", b"&amp;")
 JSON = (b'"version"', b'"settings"', b'"sizes"', b'"learned"', b'"tensors"', b'"step"')

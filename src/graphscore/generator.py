@@ -18,8 +18,9 @@ from graphscore.config import RunSettings, merge
 from graphscore.device import resolve_device
 from graphscore.diffusion import GuidanceSettings
 from graphscore.diffusion.selection import GUIDANCE_WEIGHTS, Selection, select
-from graphscore.errors import GraphscoreError, SettingsError
+from graphscore.errors import GraphscoreError, SettingsError, warn
 from graphscore.graphs import NOTHING, GraphBatch, Schema, given_names, prepare_graphs, sizes_of
+from graphscore.graphs.unnamed import unnamed_attributes
 from graphscore.metrics import EvaluationResult, evaluate, unions_of
 from graphscore.models import MODELS, CommunityDistribution, SamplingRun, SizeDistribution
 from graphscore.models.diffusion import guided_model
@@ -110,7 +111,7 @@ class GraphGenerator:
         Args:
             graphs: simple undirected ones: networkx, adjacency matrices, PyG data or a GraphBatch.
             node_type, edge_type: attributes with one of several values, which are learned too.
-            edge_weight, node_features: attributes that are numbers, which are learned too.
+            edge_weight, node_features: those that are numbers; entries of matrices are weights.
                 EDP-GNN takes those of nodes as they are, see `sample`.
             run: folder for settings, log and checkpoints; without it nothing is written.
             resume: continue the run in that folder. The same graphs and settings are needed, but
@@ -134,6 +135,8 @@ class GraphGenerator:
         clean = prepare_graphs(graphs, source=source, edge_attributes=names.of_edges)
         SizeDistribution.of(sizes_of(clean))  # refuses what has no room in the matrices made next
         schema = kind.schema_of(clean, names)
+        if others := unnamed_attributes([clean], names):
+            warn(others)
         data = GraphBatch.from_networkx(clean, schema=schema)
         settings = resolve_settings(given, nodes=data.max_nodes, on_cpu=self._on_cpu)
         described = describe_graphs(data, source, schema)
@@ -159,15 +162,14 @@ class GraphGenerator:
     @property
     def settings(self) -> RunSettings:
         """Complete settings of the model; before training, those for small graphs."""
-        if self._artifact is not None:
-            return self._artifact.model.settings
-        return check_settings(self._given, on_cpu=self._on_cpu)
+        if self._artifact is None:
+            return check_settings(self._given, on_cpu=self._on_cpu)
+        return self._artifact.model.settings
 
     @property
     def network(self) -> nn.Module:
         """The trained network (averaged weights), in evaluation mode."""
-        network = self._trained().model.network
-        if network is None:
+        if (network := self._trained().model.network) is None:
             raise GraphscoreError(f"the model {self.settings.model!r} has no network.")
         return network
 
@@ -231,9 +233,8 @@ class GraphGenerator:
         request = resolve_request(number, sizes, communities, *known, random=random)
         if seed is None:
             self._draws += 1  # only now, so that a refused call does not change the next ones
-        run = SamplingRun(
-            partial(random, device=self.device), self.device, self.accelerate, self.show_progress
-        )
+        draw = partial(random, device=self.device)
+        run = SamplingRun(draw, self.device, self.accelerate, self.show_progress)
         return model.sample(request, run)
 
     def sampler_settings(self, changes: Any = None) -> Any:
@@ -391,9 +392,8 @@ class GraphGenerator:
 
     def _of(self, artifact: Artifact) -> Self:
         """Return a generator of a trained model on the device of this one."""
-        options = {"device": str(self.device), "accelerate": self.accelerate}
-        made = type(self).from_settings(artifact.model.settings, **options)
-        made.show_progress = self.show_progress
+        made = type(self).from_settings(artifact.model.settings, device=str(self.device))
+        made.accelerate, made.show_progress = self.accelerate, self.show_progress
         if artifact.model.network is not None:
             artifact.model.network.to(self.device).eval()
         made._artifact = artifact

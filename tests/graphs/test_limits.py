@@ -27,6 +27,8 @@ NAMES = [
     ("g.g6", None),
     ("g.g6.gz", None),
     ("g.s6", None),
+    ("g.json", None),
+    ("g.jsonl.gz", None),
     ("g.npz", None),
     ("folder", "graphml"),
     ("folder", "gml"),

@@ -209,7 +209,8 @@ def changed(**changes):
         ({"charge": float("nan")}, "attribute 'charge' is nan, but a finite number"),
         ({"weight": float("inf")}, r"edge \(0, 1\): attribute 'weight' is inf, but a finite"),
         ({"weight": 1e101}, "is 1e.101, but a finite number, at most 1e.100"),
-        ({"weight": [1, 2]}, r"attribute 'weight' is \[1, 2\], but a finite number"),
+        ({"weight": [1, 2]}, r"attribute 'weight' is \(1, 2\), and .* elsewhere. Give every edge"),
+        ({"weight": {"a": 1}}, r"attribute 'weight' is \{'a': 1\}, but a finite number"),
     ],
 )
 def test_what_is_refused_is_named(changes, message):
@@ -329,9 +330,12 @@ def test_edges_hold_no_text_that_graphml_cannot(tmp_path):
 @pytest.mark.parametrize(
     ("name", "lost"),
     [("g.g6", ["id", "label", "e", "source", "b b"]), ("g.gml", ["id", "label", "source", "b b"]),
-     ("g.graphml", [])],
+     ("g.graphml", []), ("g.json", ["id", "source"]), ("g.jsonl", ["id", "source"]), ("g.npz", [])],
 )  # fmt: skip
 def test_which_attributes_a_format_loses(name, lost):
-    features = ("id", "label", "e")
-    names = [AttributeSettings(node_features=features, edge_type="source", edge_weight="b b")]
-    assert lost_attributes(name, *names) == lost
+    schema = Schema(
+        node_features=[{"name": each} for each in ("id", "label", "e")],
+        edge_type={"name": "source", "values": [1]},
+        edge_weight={"name": "b b"},
+    )
+    assert sorted(lost_attributes(name, schema)) == sorted(lost)

@@ -374,3 +374,18 @@ def test_an_attribute_is_compared_in_one_way():
     graphs = molecules(0, 2)
     with pytest.raises(SettingsError, match="named twice"):
         evaluate(graphs, graphs, edge_type="bond", edge_weight="bond")
+
+
+def test_each_number_of_a_vector_is_compared():
+    def carrying(*vectors):
+        graph = nx.path_graph(len(vectors))
+        nx.set_node_attributes(graph, dict(enumerate(vectors)), "x")
+        return graph
+
+    samples, reference = [carrying([1.0, 5], [2.0, 6])], [carrying([1.0, 7], [2.0, 9])]
+    found = evaluate(samples, reference, node_features="x").attribute_distances
+    assert found["node_feature_x_0"] == 0 < found["node_feature_x_1"]
+    one = evaluate(samples, reference, node_features="x_1").attribute_distances
+    assert one == {"node_feature_x_1": found["node_feature_x_1"]}
+    with pytest.raises(GraphDataError, match=r"reference, graph 1, node 0: attribute 'x' is \(1,"):
+        evaluate(samples, [carrying([1], [2])], node_features="x")

@@ -8,7 +8,7 @@ import networkx as nx
 import pytest
 
 from graphscore import GraphGenerator
-from graphscore.errors import CheckpointError, GraphDataError, SettingsError
+from graphscore.errors import CheckpointError, GraphDataError, GraphscoreWarning, SettingsError
 from graphscore.graphs import read_graphs, write_graphs
 from graphscore.metrics import evaluate
 
@@ -214,7 +214,64 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
         *("train", "weighted", "--out", "run3", "--config", "tiny.toml", "--steps", 1),
         *("--edge-weight", "weight", "--device", "cpu"),
     )
-    assert "ignored: node attribute 'real' (1 value)" in shown.err
-    assert "ignored: node attribute 'kind' (2 values; to learn it, --node-type kind)" in shown.err
-    assert "ignored: edge attribute 'bond'; to learn it, --edge-type or --edge-weight" in shown.err
-    assert "edge attribute 'weight'" not in shown.err
+    (line,) = [line for line in shown.err.splitlines() if "ignored" in line]
+    assert line == (
+        "graphscore: ignored: node attributes 'kind' (2 values; to learn it, --node-type kind), "
+        "'h' (more than 20 values), 'real' (1 value); edge attributes 'bond', 'w' (to learn one, "
+        "--edge-type or --edge-weight)"
+    )
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "npz", "gml", "graphml"])
+def test_samples_are_written_with_what_they_carry(fitted, tmp_path, form):
+    graphs = fitted.sample(3, seed=4)
+    write_graphs(tmp_path / "new", graphs, format=form)
+    found = read_graphs(tmp_path / "new", format=form, edge_attributes=["bond", "w"])
+    assert content(found) == content(graphs)
+
+
+def test_samples_in_files_of_tu(tmp_path, capsys, monkeypatch):
+    """They hold labels that are numbers and vectors; other names and texts are refused."""
+    from graphscore.cli.main import main
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as stopped:
+            main([str(argument) for argument in arguments])
+        return stopped.value.code, capsys.readouterr().err
+
+    monkeypatch.chdir(tmp_path)
+    numbered = [nx.Graph(graph) for graph in GRAPHS[:6]]
+    for graph in numbered:
+        for _, data in graph.nodes(data=True):
+            data.update(label=int(data["kind"] == "B"), x=[data["h"], 1.0])
+        for *_, data in graph.edges(data=True):
+            data.update(label=int(data["bond"] == "same"), edge_attr=data["w"])
+    names = {"node_type": "label", "edge_type": "label"}
+    numbers = {"node_features": ["x"], "edge_weight": "edge_attr"}
+    write_graphs("set", numbered, format="tu")
+    asked = ["label", "edge_attr"]
+    make().fit(read_graphs("set", edge_attributes=asked), **names, **numbers).save("run")
+    options = ("--device", "cpu", "-n", 3)
+    assert call("sample", "run", "-o", "new", "--format", "tu", *options)[0] == 0
+    for graph in read_graphs("new", edge_attributes=asked):
+        assert all(data.keys() == {"label", "x"} for _, data in graph.nodes(data=True))
+        assert all(data.keys() == {"label", "edge_attr"} for *_, data in graph.edges(data=True))
+        assert all(x[1] == 1.0 for _, x in graph.nodes(data="x"))
+    make().fit(GRAPHS[:6], node_type="kind").save("texts")
+    code, shown = call("sample", "texts", "-o", "more", "--format", "tu", *options)
+    assert code == 2
+    assert "more: its format has no place for the values of an attribute named 'kind'" in shown
+    assert not (tmp_path / "more").exists()
+
+
+def test_fit_names_what_it_ignores_in_one_line(tmp_path):
+    write_graphs(tmp_path / "g.json", GRAPHS[:3])
+    for graphs in (GRAPHS[:3], read_graphs(tmp_path / "g.json", edge_attributes=["w"])):
+        with pytest.warns(GraphscoreWarning) as caught:
+            make(1).fit(graphs, edge_weight="w")
+        (warning,) = caught
+        assert str(warning.message) == (
+            "ignored: node attributes 'kind' (2 values; to learn it, --node-type kind), 'h' (13 "
+            "values); edge attribute 'bond' (to learn one, --edge-type or --edge-weight)"
+        )
+        assert warning.filename == __file__

@@ -172,3 +172,15 @@ def test_nodes_that_make_no_sense_are_refused():
     odd.nodes[1]["kind"] = "C"
     with pytest.raises(GraphDataError, match="none of the types known: 'A', 'B'"):
         ask(1, nodes_of=[odd])
+
+
+def test_vectors_are_kept_as_vectors():
+    graph = nx.path_graph(2)
+    for node, x in enumerate(([0.5, 3], [1.5, 4])):
+        graph.nodes[node].update(x=x, kind=[node, 1])
+    schema = Schema.of([graph], AttributeSettings(node_type="kind", node_features=("x",)))
+    expected = [{"kind": [0, 1], "x": [0.5, 3]}, {"kind": [1, 1], "x": [1.5, 4]}]
+    assert KnownNodes.of([graph], schema).attributes(0) == expected
+    graph.nodes[0]["x"], graph.nodes[1]["x"] = [1], [2]
+    with pytest.raises(GraphDataError, match="'x' has a number, but 2 are expected"):
+        KnownNodes.of([graph], schema)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from graphscore.graphs import AttributeSettings
 
-FORMATS = "graph6, sparse6, npz, graphml, gml, edgelist, tu"
+FORMATS = "graph6, sparse6, json, jsonl, npz, graphml, gml, edgelist, tu"
 """Names of file formats for help; a test compares them with `graphscore.graphs.formats`, which
 is not imported here because it imports torch."""
 MAX_TOTAL_NODES, MAX_TOTAL_EDGES, MAX_BYTES = 1_000_000, 2_000_000, 64 * 2**20
@@ -130,10 +130,18 @@ def load_to_compare(
         names: attributes that are compared.
     """
     graphs = load(data, options, split=split, edge_attributes=("weight", *names.of_edges))
-    weights = (weight for graph in graphs for *_, weight in graph.edges(data="weight", default=1))
-    if "weight" not in names.of_edges and any(weight != 1 for weight in weights):
+    if "weight" not in names.of_edges and _is_weighted(graphs):
         say(f"{data}: weights of edges are not compared")
     return graphs
+
+
+def _is_weighted(graphs: Sequence[nx.Graph[Any]]) -> bool:
+    from graphscore.graphs import PackedGraphs
+
+    if isinstance(graphs, PackedGraphs):  # whose attributes are types
+        return "weight" in graphs.edge_types
+    weights = (weight for graph in graphs for *_, weight in graph.edges(data="weight", default=1))
+    return any(weight != 1 for weight in weights)
 
 
 def _looks_like_a_path(data: str) -> bool:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions, say_not_compared
+from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions
 from graphscore.cli.data import READING, ReadingOptions, load_to_compare
 from graphscore.cli.option_types import Flag
 from graphscore.cli.tables import print_evaluations, print_json, print_text
+from graphscore.streams import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +64,7 @@ def evaluate(
     from graphscore import metrics
     from graphscore.errors import SettingsError
     from graphscore.graphs import AttributeSettings
+    from graphscore.graphs.unnamed import unnamed_attributes
 
     names = AttributeSettings(**attributes.given())
     check = None if valid is None else metrics.validity_of(valid)
@@ -78,7 +80,8 @@ def evaluate(
     read = partial(load_to_compare, options=reading, names=names)
     generated, held_out = read(samples, split="test"), read(reference, split="test")
     known = None if training is None else read(training, split="train")
-    say_not_compared([generated, held_out, known or []], names)
+    if others := unnamed_attributes([generated, held_out, known or []], names, "compared"):
+        say(others)
     drop = False if keep_isolated else None
     named = names.model_dump()
 

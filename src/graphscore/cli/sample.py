@@ -53,7 +53,7 @@ def sample(
     number
         How many graphs.
     out
-        File or folder to write; the suffix says the format (.g6, .s6, .graphml, .gml, .npz, ...).
+        File or folder to write; the suffix says the format (.g6, .s6, .json, .graphml, .npz, ...).
         If not given, RUN/samples.g6, or for a pretrained model NAME-samples.g6 in this folder. An
         older file is replaced; a pipe or device is written to. Where nodes or edges carry
         something, samples.graphml, samples2.graphml and so on, whichever is free.
@@ -149,21 +149,21 @@ def _target(
 ) -> Path:
     """Return where graphs go; say, before they are sampled, what is not written there."""
     from graphscore.errors import OutputError
-    from graphscore.graphs import NOTHING
+    from graphscore.graphs import Schema
     from graphscore.graphs.files import keeps_attributes, lost_attributes
 
-    names = getattr(generator.settings, "attributes", NOTHING)
-    target = out or _default_target(place, carries=names != NOTHING)
-    lost = lost_attributes(target, names, format=format)
+    target = out or _default_target(place, carries=generator.schema != Schema())
+    lost = lost_attributes(target, generator.schema, format=format)
     if lost and keeps_attributes(target, format):
         raise OutputError(
-            f"{target}: its format has no place for an attribute named {lost[0]!r}. Write GraphML "
-            "(-o FOLDER --format graphml), or train with another name."
+            f"{target}: its format has no place for the values of an attribute named {lost[0]!r}. "
+            "Write JSON (-o FILE.json) or GraphML (-o FOLDER --format graphml), or train with "
+            "another name."
         )
     if lost:
         say(
             f"{target}: its format has no attributes of nodes and edges, so they are not written. "
-            "To keep them, write GraphML: -o FOLDER --format graphml."
+            "To keep them, write JSON (-o FILE.json) or GraphML (-o FOLDER --format graphml)."
         )
     return target
 

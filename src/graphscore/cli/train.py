@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
-from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions, say_ignored
+from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions
 from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, load
 from graphscore.cli.info import report
 from graphscore.cli.option_types import Flag, Out, WholeNumber
@@ -102,7 +102,6 @@ def train(
     learned = getattr(generator.settings, "attributes", NOTHING)
     read = partial(load, options=reading, max_nodes=MAX_NODES, edge_attributes=learned.of_edges)
     graphs = read(data, split="train")
-    say_ignored(graphs, learned)
     # Before the long work, so that a wrong name costs nothing.
     held_out = None if validation is None else read(validation, split="val")
     needed = {"--validation": (validation, "sampling"), "--tensorboard": (tensorboard, "training")}

@@ -5,6 +5,7 @@ from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.condition import NO_CONDITION, Condition
 from graphscore.graphs.files import read_graphs, write_graphs
 from graphscore.graphs.packed import PackedGraphs, sizes_of
+from graphscore.graphs.pyg import to_pyg
 from graphscore.graphs.schema import Schema
 from graphscore.graphs.simple import Repairs
 from graphscore.graphs.state import GraphState, node_mask_of_sizes, pair_mask
@@ -28,5 +29,6 @@ __all__ = [
     "prepare_graphs",
     "read_graphs",
     "sizes_of",
+    "to_pyg",
     "write_graphs",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -14,9 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphscore.errors import GraphDataError
-from graphscore.graphs.attributes import LARGEST, LONGEST, MOST_VALUES, Scale, Types, Value
+from graphscore.graphs.attributes import (
+    LARGEST,
+    LONGEST,
+    MOST_FEATURES,
+    MOST_VALUES,
+    WIDEST,
+    Scale,
+    Types,
+    Value,
+    value_of,
+)
 from graphscore.graphs.packed import Coded, PackedGraphs
 from graphscore.settings import quoted
+
+Column = tuple[int | None, NDArray[np.float64]]
+"""Place in an attribute that is a vector, None of one that is a number, and its numbers (M,)."""
 
 
 def attributes_of(graphs: Sequence[nx.Graph[Any]], kind: str) -> Attributes:
@@ -28,7 +40,8 @@ def attributes_of(graphs: Sequence[nx.Graph[Any]], kind: str) -> Attributes:
 
 @dataclass(frozen=True)
 class Attributes:
-    """The attributes of all nodes, or of all edges, of graphs.
+    """The attributes of all nodes, or of all edges, of graphs, by name; `x_0` is the first number
+    of a vector `x`.
 
     Attributes:
         graphs: the graphs.
@@ -57,7 +70,7 @@ class Attributes:
         each = [list(graph.nodes if of_nodes else graph.edges) for graph in self.graphs]
         graph_of = np.repeat(np.arange(len(each)), [len(places) for places in each])
         places = np.array([place for places in each for place in places], dtype=np.int64)
-        return (graph_of, *places.reshape(len(graph_of), -1).T)
+        return (graph_of, *places.reshape(-1, 1 if of_nodes else 2).T)
 
     def _each(self, name: str) -> Iterator[tuple[int, Any, Any]]:
         """Yield graph, place and value of an attribute."""
@@ -66,7 +79,9 @@ class Attributes:
             if self.kind == "edge":
                 items = (((u, v), data) for u, v, data in graph.edges(data=True))
             for place, data in items:
-                if name not in data:
+                try:
+                    value = value_of(data, name)
+                except KeyError:
                     known = ""
                     if self.kind == "node":  # of edges only those that are asked for are there
                         names = ", ".join(map(quoted, sorted(map(str, data)))) or "none"
@@ -75,8 +90,8 @@ class Attributes:
                         f"{self._where(b, place)}: no attribute {quoted(name)}, which is to be "
                         f"{self.purpose}{known}. Give every {self.kind} that attribute, or name "
                         "another one."
-                    )
-                yield b, place, data[name]
+                    ) from None
+                yield b, place, value
 
     def _where(self, b: int, place: Any) -> str:
         source = ""
@@ -102,29 +117,19 @@ class Attributes:
             raise self._nothing(name)
         return Types(name=name, values=tuple(sorted(values)))
 
-    def scale(self, name: str) -> Scale:
-        """Return the units of an attribute that is a number.
-
-        Raises:
-            GraphDataError: as `numbers`, or there is no node or edge.
-        """
-        numbers = self.numbers(name)
-        if not len(numbers):
-            raise self._nothing(name)
-        return Scale.of(name, numbers)
-
     def numbered(self, name: str) -> tuple[list[Value], NDArray[np.int64]]:
         """Return the values of an attribute, and the number among them of every node's or edge's.
 
         Raises:
-            GraphDataError: values that are neither texts nor whole numbers, of both kinds, or too
-                many different ones.
+            GraphDataError: values that are neither texts, whole numbers nor vectors, of several
+                kinds, or too many different ones.
         """
         numbers: dict[Value, int] = {}
         kind: Any = None
         found: list[int] = []
         for b, place, given in self._each(name):
-            number = numbers.get(given) if type(given) is kind else None
+            is_known_kind = type(given) is kind and kind is not tuple  # its members are unknown
+            number = numbers.get(given) if is_known_kind else None
             if number is None:
                 value = _plain(given)
                 self._check_type(name, value, numbers, partial(self._where, b, place))
@@ -144,8 +149,8 @@ class Attributes:
                 advice = f" {self._verb.capitalize()} real numbers with {other}."
             raise GraphDataError(
                 f"{where()}: attribute {quoted(name)} is {quoted(value)}, but a "
-                f"type is a text of at most {LONGEST} characters, a whole number or a truth "
-                f"value.{advice}"
+                f"type is a text of at most {LONGEST} characters, a whole number, a truth "
+                f"value or a vector of at most {WIDEST} numbers.{advice}"
             )
         first = next(iter(known), value)
         if type(first) is not type(value):
@@ -176,7 +181,7 @@ class Attributes:
         found = []
         for b, place, given in self._each(types.name):
             value = _plain(given)
-            if value not in numbers:
+            if not _is_type(value) or value not in numbers:
                 known = ", ".join(map(quoted, types.values[:10]))
                 raise GraphDataError(
                     f"{self._where(b, place)}: attribute {quoted(types.name)} is {quoted(value)}, "
@@ -185,49 +190,113 @@ class Attributes:
             found.append(numbers[value])
         return np.array(found, dtype=np.int64)
 
-    def numbers(self, name: str) -> NDArray[np.float64]:
-        """Return the values of an attribute that is a number.
+    def columns(self, name: str, width: int | None = None) -> list[Column]:
+        """Return place and numbers of each column of an attribute that is a number or a vector.
+
+        Args:
+            width: how many there must be.
 
         Raises:
-            GraphDataError: one is no finite number.
+            GraphDataError: one is no finite number, or vectors are not all of one length.
         """
-        found = []
+        found: list[Any] = []
         for b, place, value in self._each(name):
-            try:
-                number = math.nan if isinstance(value, str) else float(value)
-            except (TypeError, ValueError, OverflowError):
-                number = math.nan
-            if not abs(number) <= LARGEST:
-                advice = ""
-                if isinstance(value, str):
-                    advice = f", or {self._verb} it with --{self.kind}-type ({self.kind}_type=)"
-                raise GraphDataError(
-                    f"{self._where(b, place)}: attribute {quoted(name)} is {quoted(value)}, but a "
-                    f"finite number, at most {LARGEST:g}, is expected. Correct it{advice}."
-                )
-            found.append(number)
-        return np.array(found, dtype=np.float64)
+            plain = _plain(value)
+            self._check_numbers(name, plain, found[0] if found else plain, (b, place))
+            found.append(plain)
+        if not found:
+            return [(None, np.empty(0))] * (1 if width is None else width)
+        columns = np.array(found, dtype=np.float64).reshape(len(found), -1).T
+        if width not in (None, len(columns)):
+            advice = "are expected."
+            if width == 1:
+                advice = f"is expected. Name one of them, such as {quoted(name + '_0')}."
+            some = "a number" if len(columns) == 1 else f"{len(columns)} numbers"
+            raise GraphDataError(
+                f"{self.kind} attribute {quoted(name)} has {some}, but {width} {advice}"
+            )
+        is_vector = isinstance(found[0], tuple)
+        return [(k if is_vector else None, numbers) for k, numbers in enumerate(columns)]
+
+    def _check_numbers(self, name: str, value: Any, first: Any, at: tuple[int, Any]) -> None:
+        """Refuse what is no number, or no vector of as many as the first one has."""
+        numbers = value if isinstance(value, tuple) else (value,)
+        others = first if isinstance(first, tuple) else (first,)
+        if not numbers or (numbers is value, len(numbers)) != (others is first, len(others)):
+            raise GraphDataError(
+                f"{self._where(*at)}: attribute {quoted(name)} is {quoted(value)}, and "
+                f"{quoted(first)} elsewhere. Give every {self.kind} as many numbers."
+            )
+        if not all(map(_is_number, numbers)):
+            advice = ""
+            if isinstance(value, str):
+                advice = f", or {self._verb} it with --{self.kind}-type ({self.kind}_type=)"
+            raise GraphDataError(
+                f"{self._where(*at)}: attribute {quoted(name)} is {quoted(value)}, but a "
+                f"finite number, at most {LARGEST:g}, is expected. Correct it{advice}."
+            )
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Return the values of an attribute that is one number, or a vector of one.
+
+        Raises:
+            GraphDataError: as `columns`, or there are vectors of several.
+        """
+        ((_, numbers),) = self.columns(name, 1)
+        return numbers
+
+    def scale(self, name: str) -> Scale:
+        """Return the units of an attribute that is one number, or a vector of one.
+
+        Raises:
+            GraphDataError: as `numbers`, or there is no node or edge.
+        """
+        ((place, numbers),) = self._some(name, 1)
+        return Scale.of(name, numbers, place)
+
+    def scales(self, names: Sequence[str]) -> tuple[Scale, ...]:
+        """Return the units of attributes that are numbers or vectors, one for each number.
+
+        Raises:
+            GraphDataError: as `columns`, there is no node or edge, or there are too many numbers.
+        """
+        found = [Scale.of(name, n, place) for name in names for place, n in self._some(name)]
+        if len(found) > MOST_FEATURES:
+            raise GraphDataError(
+                f"{', '.join(map(quoted, names))}: {len(found)} numbers of each {self.kind}, but "
+                f"at most {MOST_FEATURES} can be learned. Name some of them, such as "
+                f"{quoted(names[0] + '_0')}."
+            )
+        return tuple(found)
 
     def matrix_scale(self, name: str) -> Scale:
         """Return the scale of weights that are entries of a matrix.
 
         Raises:
-            GraphDataError: one is 0 there, which would be no edge.
+            GraphDataError: as `scale`, or a weight is 0 there, which would be no edge.
         """
-        numbers = self.numbers(name)
+        ((column, numbers),) = self._some(name, 1)
         lost = numbers == 0
         if not lost.all():
-            scale = Scale.of_matrix(name, numbers)
+            scale = Scale.of_matrix(name, numbers, column)
             lost = scale.standard(numbers).astype(np.float32) == 0
         if lost.any():
-            b, place, value = list(self._each(name))[int(lost.argmax())]
-            nothing = "" if value == 0 else ", beside the other weights as good as 0"
+            first = int(lost.argmax())
+            b, place, value = list(self._each(name))[first]
+            nothing = "" if numbers[first] == 0 else ", beside the other weights as good as 0"
             raise GraphDataError(
                 f"{self._where(b, place)}: attribute {quoted(name)} is {quoted(value)}{nothing}, "
                 "but in a weighted adjacency matrix 0 is a missing edge. Leave out such edges, or "
                 "use the model 'denoiser', which learns apart whether there is an edge."
             )
         return scale
+
+    def _some(self, name: str, width: int | None = None) -> list[Column]:
+        """Return `columns` of at least one node or edge."""
+        found = self.columns(name, width)
+        if not len(found[0][1]):
+            raise self._nothing(name)
+        return found
 
 
 @dataclass(frozen=True)
@@ -261,13 +330,32 @@ class PackedAttributes(Attributes):
 
 
 def _plain(value: Any) -> Any:
-    """Return what a numpy number or a member of an enumeration stands for."""
+    """Return what a number or a member of an enumeration stands for; a vector as a tuple."""
     value = value.value if isinstance(value, Enum) else value
-    return value.item() if isinstance(value, np.generic) else value
+    value = value.tolist() if hasattr(value, "tolist") else value  # of numpy or torch
+    return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value
 
 
 def _is_type(value: Any) -> bool:
     """Return whether a value can be one of several, and be stored."""
     if isinstance(value, str):
         return len(value) <= LONGEST and not any("\ud800" <= c <= "\udfff" for c in value)
+    if isinstance(value, tuple):
+        return 0 < len(value) <= WIDEST and all(map(_is_number_of_type, value))
     return isinstance(value, int) and abs(value) <= 2**62
+
+
+def _is_number_of_type(value: Any) -> bool:
+    return (
+        _is_number(value)
+        if isinstance(value, float)
+        else isinstance(value, int) and _is_type(value)
+    )
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value is a finite number of ordinary size."""
+    try:
+        return not isinstance(value, str | tuple) and abs(float(value)) <= LARGEST
+    except (TypeError, ValueError, OverflowError):
+        return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -17,9 +17,16 @@ LARGEST = 1e100
 """Number that is read or generated; what would be larger is this."""
 LONGEST = 200
 """Characters of a type."""
+WIDEST = 200
+"""Numbers of a type that is a vector."""
+MOST_IGNORED = 20
+"""Names of ignored attributes that are noted."""
+MOST_FEATURES = 1000
+"""Numbers of a node that are learned."""
 Whole = Annotated[int, Field(ge=-(2**62), le=2**62)]
 Text = Annotated[str, Field(max_length=LONGEST)]
-Value = bool | Whole | Text
+Vector = Annotated[tuple[bool | Whole | float, ...], Field(max_length=WIDEST)]
+Value = bool | Whole | Text | Vector
 
 
 class AttributeSettings(Settings):
@@ -70,6 +77,63 @@ def given_names(
     return {**named, "node_features": features} if features else named
 
 
+def value_of(attributes: Mapping[str, Any], name: str) -> Any:
+    """Return an attribute, or one number of a vector: `x_0` is the first of `x`.
+
+    Raises:
+        KeyError: there is none of that name.
+
+    >>> value_of({"x": [0.5, 2.0]}, "x_1")
+    2.0
+    """
+    if name in attributes:
+        return attributes[name]
+    vector, place = _part(name)
+    whole = attributes[vector]
+    if isinstance(whole, str | Mapping):
+        raise KeyError(name)
+    try:
+        return whole[place]
+    except (TypeError, IndexError) as error:  # a number, or a shorter vector
+        raise KeyError(name) from error
+
+
+def _part(name: str) -> tuple[str, int]:
+    """Return the name of the vector that a name may be a number of, and its place."""
+    vector, _, place = name.rpartition("_")
+    if vector and len(place) < 5 and place.isascii() and place.isdecimal():
+        return vector, int(place)
+    raise KeyError(name)
+
+
+def chosen(attributes: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return the named attributes, those that there are.
+
+    >>> chosen({"bond": 1, "w": [0.5, 2.0]}, ["bond", "w_0", "type"])
+    {'bond': 1, 'w_0': 0.5}
+    """
+    found = {}
+    for name in names:
+        try:
+            found[name] = value_of(attributes, name)
+        except KeyError:
+            continue
+    return found
+
+
+def is_asked(attribute: str, names: Collection[str]) -> bool:
+    """Return whether an attribute is among names, or a number of it is."""
+    if attribute in names:
+        return True
+    for name in names:
+        try:
+            if _part(name)[0] == attribute:
+                return True
+        except KeyError:
+            continue
+    return False
+
+
 NOTHING = AttributeSettings()
 """Edges are there or not, and no more is learned."""
 
@@ -103,6 +167,8 @@ class Scale(Settings):
     """The units are those of the logarithm, for numbers above 0 that are better spread so."""
     whole: bool = False
     """All numbers were whole, and those that are generated are rounded."""
+    column: int | None = Field(default=None, ge=0, le=1000)
+    """Place in the attribute if that is a vector."""
     matrix: bool = False
     """They are entries of a matrix in which 0 is no edge: not centred, and none that is generated
     is rounded to 0."""
@@ -114,7 +180,7 @@ class Scale(Settings):
         return self
 
     @classmethod
-    def of(cls, name: str, numbers: NDArray[np.float64]) -> Scale:
+    def of(cls, name: str, numbers: NDArray[np.float64], column: int | None = None) -> Scale:
         """Return the scale of the numbers of all graphs."""
         same = numbers.min() == numbers.max()
         log = bool(numbers.min() > 0) and not same
@@ -127,10 +193,11 @@ class Scale(Settings):
             deviation=0.0 if same else _root_mean_square(units - mean),
             log=log,
             whole=_are_whole(numbers),
+            column=column,
         )
 
     @classmethod
-    def of_matrix(cls, name: str, numbers: NDArray[np.float64]) -> Scale:
+    def of_matrix(cls, name: str, numbers: NDArray[np.float64], column: int | None = None) -> Scale:
         """Return the scale of weights of a matrix: in units of their root mean square.
 
         >>> Scale.of_matrix("w", np.array([-3.0, 3.0])).standard(np.array([6.0, 0.0]))
@@ -140,15 +207,21 @@ class Scale(Settings):
             name=name,
             deviation=_root_mean_square(numbers),
             whole=_are_whole(numbers),
+            column=column,
             matrix=True,
         )
+
+    @property
+    def title(self) -> str:
+        """The name; of a number of a vector, that with its place."""
+        return self.name if self.column is None else f"{self.name}_{self.column}"
 
     def in_words(self) -> str:
         """Return name, mean and deviation for people to read."""
         if self.matrix:
-            return f"{self.name}, root mean square {self.deviation:.3g}"
+            return f"{self.title}, root mean square {self.deviation:.3g}"
         of = "log " if self.log else ""
-        return f"{of}{self.name} {self.mean:.3g} ± {self.deviation:.3g}"
+        return f"{of}{self.title} {self.mean:.3g} ± {self.deviation:.3g}"
 
     def standard(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return numbers in standard units."""

@@ -11,18 +11,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from graphscore.errors import GraphDataError, MissingExtraError
+from graphscore.errors import GraphDataError
 from graphscore.graphs.batch import GraphBatch
+from graphscore.graphs.carried import FEATURE, feature_row
 from graphscore.graphs.packed import PackedGraphs, sizes_of
+from graphscore.graphs.pyg import to_pyg
 from graphscore.graphs.schema import Schema
 from graphscore.graphs.simple import Repairs, check_simple
 from graphscore.graphs.state import node_mask_of_sizes
-from graphscore.graphs.validation import (
-    FEATURE,
-    batch_candidates,
-    feature_row,
-    prepare_graphs,
-)
+from graphscore.graphs.validation import batch_candidates, prepare_graphs
 
 
 def batch_of_networkx(
@@ -127,14 +124,7 @@ def batch_of_pyg(data: Iterable[Any], *, max_nodes: int | None, dtype: torch.dty
 
 def pyg_of_batch(batch: GraphBatch) -> list[Any]:
     """Unstack into PyTorch Geometric graphs; see `GraphBatch.to_pyg`."""
-    try:
-        from torch_geometric.data import Data
-    except ImportError as error:
-        raise MissingExtraError("torch_geometric", "pyg", "Converting to Data objects") from error
-    result = []
-    for b, graph in enumerate(networkx_of_batch(batch)):
-        arcs = [(u, v) for u in graph for v in graph[u]]
-        edge_index = torch.tensor(arcs, dtype=torch.long).reshape(-1, 2).T.contiguous()
-        feat = None if batch.node_feat is None else batch.node_feat[b][batch.node_mask[b]]
-        result.append(Data(x=feat, edge_index=edge_index, num_nodes=graph.number_of_nodes()))
+    result = to_pyg(networkx_of_batch(batch))
+    for b, data in enumerate(result):
+        data.x = None if batch.node_feat is None else batch.node_feat[b][batch.node_mask[b]]
     return result

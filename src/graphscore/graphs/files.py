@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import networkx as nx
 
 from graphscore import atomic
 from graphscore.errors import GraphDataError, OutputError
-from graphscore.graphs.attributes import AttributeSettings
+from graphscore.graphs.attributes import is_asked
 from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.contents import contents, members
 from graphscore.graphs.formats import FORMATS, Format, ManyPerFile, OnePerFile, WholeFolder
@@ -28,6 +28,7 @@ from graphscore.graphs.limits import (
     Limits,
     Reading,
 )
+from graphscore.graphs.schema import Schema
 from graphscore.graphs.simple import Repairs
 from graphscore.graphs.validation import Candidate, GraphList, prepare_candidates, prepare_graphs
 
@@ -58,8 +59,9 @@ def read_graphs(
     first one is built.
 
     Args:
-        path: .g6, .s6, .npz, .graphml, .gml or edge list (.edges, .edgelist, .txt), all but .npz
-            optionally with .gz; or a folder of GraphML, GML or edge-list files or in TU format.
+        path: .g6, .s6, .json, .jsonl, .npz, .graphml, .gml or edge list (.edges, .edgelist,
+            .txt), all but .npz optionally with .gz; or a folder of GraphML, GML or edge-list files
+            or in TU format.
         format: one of `FORMAT_NAMES`; by default it follows from the name.
         repairs: the defects to repair instead of refusing the file.
         max_nodes: largest number of nodes allowed, counted after repairs; by default
@@ -124,8 +126,9 @@ def write_graphs(
     """Write graphs to a file or folder, as a whole or not at all.
 
     An existing file is replaced; a folder is written only where none, or an empty one, exists.
-    .npz and TU keep the node attribute "x" (TU also integer "label"s), GraphML and GML keep number
-    and text attributes of nodes and edges, the other formats keep the structure only.
+    JSON, npz, GraphML and GML keep attributes of nodes and edges that are numbers, truth values or
+    texts, JSON and npz also vectors of numbers. TU keeps whole "label"s and the numbers "x" of
+    nodes and "edge_attr" of edges, the other formats keep the structure only.
 
     Args:
         path: the suffix gives the format. For GraphML, GML and edge lists it is one file for one
@@ -145,7 +148,7 @@ def write_graphs(
     path = Path(path)
     _check_format(format)
     target = _Named.of(path, format)
-    clean = prepare_graphs(graphs, edge_attributes=None if target.keeps_attributes else ())
+    clean = prepare_graphs(graphs, edge_attributes=None if target.form.keeps_attributes else ())
     check_target(path, len(clean), format=format)
     if isinstance(target.form, WholeFolder):
         atomic.write_folder(path, target.form.encode(path.resolve().name, clean))
@@ -169,33 +172,45 @@ def keeps_attributes(path: str | os.PathLike[str], format: str | None = None) ->
     >>> keeps_attributes("graphs.g6"), keeps_attributes("graphs.gml")
     (False, True)
     """
-    return _Named.of(Path(path), format).keeps_attributes
+    return _Named.of(Path(path), format).form.keeps_attributes
 
 
 def lost_attributes(
-    path: str | os.PathLike[str], names: AttributeSettings, *, format: str | None = None
+    path: str | os.PathLike[str], schema: Schema, *, format: str | None = None
 ) -> list[str]:
-    """Return the attributes that are lost in files of this name, found by writing and reading one.
+    """Return the attributes that are lost in files of this name, found by writing and reading some.
 
-    >>> lost_attributes("new.gml", AttributeSettings(node_type="label", edge_type="bond"))
+    >>> from graphscore.graphs.attributes import Types
+    >>> lost_attributes("new.gml", Schema(node_type=Types(name="label", values=("C", "N"))))
     ['label']
     """
-    form = _Named.of(Path(path), format).form
-    if not (isinstance(form, OnePerFile) and form.keeps_attributes):
+    form, names = _Named.of(Path(path), format).form, schema.names
+    if not form.keeps_attributes:
         return [*names.of_nodes, *names.of_edges]
-    lost = []
-    probe: nx.Graph[Any] = nx.path_graph(2)
-    every = [(probe.nodes[0], name, False) for name in names.of_nodes]
-    for place, name, of_edge in [*every, *((probe.edges[0, 1], n, True) for n in names.of_edges)]:
-        place[name] = "a"
-        try:
-            (found,) = form.decode(form.encode(probe), "probe", Reading(edge_attributes=[name]))
-            kept = found.graph.edges[0, 1] if of_edge else found.graph.nodes[0]
-        except GraphDataError:
-            kept = {}
-        lost += [] if kept.get(name) == "a" else [name]
-        del place[name]
-    return lost
+    return [name for kind, name, values in schema.examples() if _is_lost(form, kind, name, values)]
+
+
+def _is_lost(form: Format, kind: str, name: str, values: Sequence[Any]) -> bool:
+    """Return whether values of an attribute are not what is read when they are written."""
+    probe: nx.Graph[Any] = nx.path_graph(len(values) + 1)
+    given = {"node": [*values, values[-1]], "edge": values}[kind]
+    view: Any = probe.nodes if kind == "node" else probe.edges
+    for place, value in zip(view, given):
+        view[place][name] = value
+    reading = Reading(edge_attributes=[name])
+    data: Any
+    try:
+        if isinstance(form, WholeFolder):
+            data = form.encode("probe", [probe])
+        else:
+            data = form.encode(probe if isinstance(form, OnePerFile) else [probe])  # type: ignore[arg-type]
+        (found,) = form.decode(data, "probe", reading)
+    except GraphDataError:
+        return True
+    kept: Any = found.graph.nodes if kind == "node" else found.graph.edges
+    read = [kept[place].get(name) for place in view]
+    is_number = not any(isinstance(value, bool) for value in given)  # which may become real
+    return read != given or not (is_number or all(isinstance(value, bool) for value in read))
 
 
 def check_target(path: str | os.PathLike[str], number: int, *, format: str | None = None) -> None:
@@ -276,11 +291,6 @@ class _Named:
         length = len(suffix + ".gz" * gzipped) if _BY_SUFFIX.get(suffix) == name else 0
         return cls(FORMATS[name], path.name[len(path.name) - length :], gzipped)
 
-    @property
-    def keeps_attributes(self) -> bool:
-        """Whether the format has attributes of nodes and edges."""
-        return isinstance(self.form, OnePerFile) and self.form.keeps_attributes
-
     def is_folder(self, path: Path, number: int) -> bool:
         """Whether `number` graphs are written to `path` as a folder."""
         if isinstance(self.form, OnePerFile):
@@ -315,7 +325,7 @@ def _read_folder(path: Path, format: str | None, reading: Reading) -> Iterator[C
         if isinstance(form, WholeFolder):
             recognised = any(m.removesuffix(".gz").endswith(form.required) for m in names)
             if format == name or (format is None and recognised):
-                files = _parts(path, names, form.required + form.optional, reading)
+                files = _parts(path, names, form, reading)
                 return form.decode(files, path.name, reading)
         elif isinstance(form, OnePerFile):
             found = [m for m in names if _suffix(m) in form.suffixes and not (path / m).is_dir()]
@@ -347,10 +357,14 @@ def _read_folder(path: Path, format: str | None, reading: Reading) -> Iterator[C
     return itertools.chain.from_iterable(parts)
 
 
-def _parts(
-    path: Path, names: list[str], endings: tuple[str, ...], reading: Reading
-) -> dict[str, Bytes]:
+def _parts(path: Path, names: list[str], form: WholeFolder, reading: Reading) -> dict[str, Bytes]:
     """Read the files of one data set, decompressed, by their names without .gz."""
+    endings = form.required + form.optional
+    for ending, attribute in form.of_edges.items():
+        if is_asked(attribute, reading.edge_attributes):
+            endings += (ending,)
+        elif any(name.removesuffix(".gz").endswith(ending) for name in names):
+            reading.ignore(attribute)
     files: dict[str, Bytes] = {}
     for member in names:
         name = member.removesuffix(".gz")

@@ -10,6 +10,7 @@ from numbers import Real
 from typing import TypeVar
 
 from graphscore.errors import GraphDataError, SettingsError
+from graphscore.graphs.attributes import MOST_IGNORED, is_asked
 from graphscore.graphs.simple import Repairs
 
 MAX_NODES = 100_000
@@ -30,8 +31,6 @@ BYTES_PER_FILE = 1024
 """What a file of a folder counts besides its contents: its name and its place in lists."""
 BYTES_PER_VALUE = 16
 """What a number or text attribute of a node counts besides its place in the file."""
-MOST_IGNORED = 20
-"""Names of ignored attributes that are noted."""
 BYTES_PER_NAME = 100
 """Of memory; a name of a node that takes more of it counts besides its place in the file."""
 
@@ -97,8 +96,9 @@ class Reading:
     ) -> None:
         self.limits = limits = limits or Limits()
         self.repairs = repairs or Repairs()
-        one = isinstance(edge_attributes, str)
-        self.edge_attributes = (edge_attributes,) if one else edge_attributes
+        self.edge_attributes: Collection[str] = (
+            (edge_attributes,) if isinstance(edge_attributes, str) else edge_attributes
+        )
         self.ignored: dict[str, None] = {}  # names of edge attributes, in order
         self.bytes_left = limits.max_bytes
         self.nodes_left = limits.max_total_nodes
@@ -138,7 +138,7 @@ class Reading:
 
     def ignore(self, name: str) -> None:
         """Note that edges have an attribute which is not kept; the first ones are enough."""
-        if name not in self.edge_attributes and len(self.ignored) < MOST_IGNORED:
+        if len(self.ignored) < MOST_IGNORED and not is_asked(name, self.edge_attributes):
             self.ignored[name] = None
 
     def add_name(self, where: str, name: str) -> None:

@@ -5,7 +5,7 @@ A type of K values is K numbers, 1 at its value; real numbers are in standard un
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import networkx as nx
@@ -14,11 +14,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from graphscore.graphs.attribute_values import attributes_of
-from graphscore.graphs.attributes import (
-    AttributeSettings,
-    Scale,
-    Types,
-)
+from graphscore.graphs.attributes import AttributeSettings, Scale, Types, Value
+from graphscore.graphs.packed import sizes_of
 from graphscore.settings import Settings
 
 
@@ -56,7 +53,7 @@ class Schema(Settings):
             node_type=None if names.node_type is None else nodes.types(names.node_type),
             edge_type=None if names.edge_type is None else edges.types(names.edge_type),
             edge_weight=None if weight is None else scale(weight),
-            node_features=tuple(map(nodes.scale, names.node_features)),
+            node_features=nodes.scales(names.node_features),
         )
 
     @property
@@ -68,7 +65,7 @@ class Schema(Settings):
             node_type=node_type,
             edge_type=edge_type,
             edge_weight=None if weight is None else weight.name,
-            node_features=tuple(scale.name for scale in self.node_features),
+            node_features=tuple(dict.fromkeys(scale.name for scale in self.node_features)),
         )
 
     @property
@@ -106,6 +103,16 @@ class Schema(Settings):
             if scales:
                 rows.append([title, ", ".join(map(Scale.in_words, scales))])
         return rows
+
+    def examples(self) -> Iterator[tuple[str, str, list[Any]]]:
+        """Yield "node" or "edge", the name of each attribute and some of its values."""
+        for kind, types in (("node", self.node_type), ("edge", self.edge_type)):
+            if types is not None:
+                yield kind, types.name, [_given(value) for value in types.values]
+        for kind, scales in (("node", self.node_features), ("edge", self._weights())):
+            for name, vector in _by_name(scales).items():
+                numbers = [1 if scale.whole else 0.5 for scale in vector]
+                yield kind, name, [numbers[0] if vector[0].column is None else numbers]
 
     def edge_entries(self, graphs: Sequence[nx.Graph[Any]], width: int) -> NDArray[Any] | None:
         """Return (B,N,N,C) numbers of the edges of graphs on nodes 0..n-1, or None."""
@@ -148,9 +155,13 @@ class Schema(Settings):
         types = np.empty(0, dtype=np.int64)
         if self.node_type is not None:
             types = attributes.indices(self.node_type)
-        features = np.empty((sum(map(len, graphs)), len(self.node_features)))
+        features = np.empty((sum(sizes_of(graphs)), len(self.node_features)))
+        found = {
+            name: attributes.columns(name, len(scales))
+            for name, scales in _by_name(self.node_features).items()
+        }
         for column, scale in enumerate(self.node_features):
-            features[:, column] = attributes.numbers(scale.name)
+            features[:, column] = found[scale.name][scale.column or 0][1]
         return types, features
 
     def rows_of_nodes(
@@ -191,15 +202,58 @@ class Schema(Settings):
         view: Any, keys: list[Any], entries: Any, types: Types | None, scales: Sequence[Scale]
     ) -> None:
         first = entries.shape[1] - len(scales)
-        columns: dict[str, list[Any]] = {}
-        if types is not None:
-            columns[types.name] = [types.values[k] for k in entries[:, :first].argmax(1)]
-        for column, scale in enumerate(scales, start=first):
-            numbers = scale.original(entries[:, column].astype(np.float64))
-            columns[scale.name] = [int(x) if scale.whole else x for x in numbers.tolist()]
-        for name, values in columns.items():
+        numbers = [
+            scale.original(entries[:, column].astype(np.float64))
+            for column, scale in enumerate(scales, start=first)
+        ]
+        kinds = () if types is None else entries[:, :first].argmax(1)
+        for name, values in carried(types, kinds, scales, numbers).items():
             for key, value in zip(keys, values):
                 view[tuple(key) if isinstance(key, list) else key][name] = value
+
+
+def carried(
+    types: Types | None,
+    kinds: Iterable[int],
+    scales: Sequence[Scale],
+    numbers: Iterable[NDArray[np.float64]],
+) -> dict[str, list[Any]]:
+    """Return the values of all nodes or edges by attribute, as graphs carry them.
+
+    Args:
+        types: the attribute that is a type.
+        kinds: number among those types of every node or edge.
+        scales: the attributes that are numbers.
+        numbers: for each of these, that of every node or edge.
+
+    >>> scales = [Scale(name="x", column=0), Scale(name="x", column=1, whole=True)]
+    >>> carried(None, (), scales, np.array([[0.5, 1.5], [3.0, 4.0]]))
+    {'x': [[0.5, 3], [1.5, 4]]}
+    """
+    found: dict[str, list[Any]] = {}
+    if types is not None:
+        found[types.name] = [_given(types.values[kind]) for kind in kinds]
+    for scale, column in zip(scales, numbers):
+        values = [int(x) if scale.whole else x for x in column.tolist()]
+        if scale.column is None:
+            found[scale.name] = values
+            continue
+        vectors = found.setdefault(scale.name, [[] for _ in values])
+        for vector, value in zip(vectors, values):
+            vector.append(value)
+    return found
+
+
+def _by_name(scales: Sequence[Scale]) -> dict[str, list[Scale]]:
+    found: dict[str, list[Scale]] = {}
+    for scale in scales:
+        found.setdefault(scale.name, []).append(scale)
+    return found
+
+
+def _given(value: Value) -> Any:
+    """Return a type as graphs carry it."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 def structure_of(graph: nx.Graph[Any]) -> nx.Graph[Any]:

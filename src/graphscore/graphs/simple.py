@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from graphscore.errors import GraphDataError
+from graphscore.graphs.attributes import chosen
 
 Ends = NDArray[np.integer[Any]]
 """One end of every edge, as node numbers."""
@@ -261,17 +262,20 @@ def renumbered(where: str, source: nx.Graph[Any], kept: Collection[str] | None) 
         graph.add_edges_from((number[u], number[v]) for u, v in source.edges() if u != v)
         return graph
     for u, v, data in source.edges(data=True):
-        ends, chosen = (number[u], number[v]), data
-        if kept is not None:
-            chosen = {name: data[name] for name in kept if name in data}
-        if source.is_directed() and graph.has_edge(*ends) and graph.edges[ends] != chosen:
-            raise GraphDataError(
-                f"{where}: the edge between nodes {u!r} and {v!r} has other attributes in the "
-                "other direction, but one undirected edge is expected. Make them equal."
-            )
+        ends, carried = (number[u], number[v]), data if kept is None else chosen(data, kept)
+        if source.is_directed() and graph.has_edge(*ends) and graph.edges[ends] != carried:
+            raise other_way(where, u, v)
         if u != v:
-            graph.add_edge(*ends, **{str(name): value for name, value in chosen.items()})
+            graph.add_edge(*ends, **{str(name): value for name, value in carried.items()})
     return graph
+
+
+def other_way(where: str, tail: object, head: object) -> GraphDataError:
+    """Return the error for an edge whose two directions carry different values."""
+    return GraphDataError(
+        f"{where}: the edge between nodes {tail!r} and {head!r} has other attributes in the "
+        "other direction, but one undirected edge is expected. Make them equal."
+    )
 
 
 def check_weight(where: str, tail: object, head: object, weight: object) -> None:

@@ -103,9 +103,11 @@ def _columns(
     stops = np.cumsum(list(counts.values()))
     columns = {title: 1 + attributes.numbered(name)[1] for title, name in types.items()}
     for title, name in numbers.items():
-        found = attributes.numbers(name)
         stop = stops[list(counts).index("reference")]
-        columns[title] = places(found, found[stop - counts["reference"] : stop])
+        for place, found in attributes.columns(name, 1 if title == EDGE_WEIGHTS else None):
+            of_vector = place is not None and title != EDGE_WEIGHTS
+            one = f"{title}_{place}" if of_vector else title
+            columns[one] = places(found, found[stop - counts["reference"] : stop])
     parts = {title: np.split(column, stops[:-1]) for title, column in columns.items()}
     return [{title: part[k] for title, part in parts.items()} for k in range(len(counts))]
 

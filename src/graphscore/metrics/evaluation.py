@@ -231,7 +231,8 @@ def evaluate(
         samples: generated graphs, at least one.
         reference: graphs to compare with, at least one.
         node_type, edge_type: attributes with one of several values, which are compared too.
-        edge_weight, node_features: attributes that are numbers, which are compared too.
+        edge_weight, node_features: attributes that are numbers, which are compared too; features
+            may be vectors, whose numbers are then rows of their own.
         training: if given, at least one graph; the result then has the novelty of the samples.
         drop_isolated: remove nodes without edges first; by default as in the kernel's tables, that
             is with `gaussian-emd` but not with `gaussian-tv`.

@@ -17,6 +17,7 @@ from torch import Tensor
 from graphscore.errors import GraphDataError, warn
 from graphscore.graphs import Schema
 from graphscore.graphs.attributes import Scale
+from graphscore.graphs.schema import carried
 
 MOST_KEPT = 200_000
 """Numbers that a model keeps of the nodes of its training graphs; its document has room for them.
@@ -152,13 +153,9 @@ class KnownNodes:
 
     def attributes(self, index: int) -> list[dict[str, Any]]:
         """Return the attributes of every node of a graph."""
-        rows, columns = self._rows()[index], {}
-        if self.schema.node_type is not None:
-            of_type = self.schema.node_type
-            columns[of_type.name] = [of_type.values[k] for k in self.types[rows].tolist()]
-        for number, scale in enumerate(self.schema.node_features):
-            values = self.features[rows, number].tolist()
-            columns[scale.name] = [int(x) if scale.whole else x for x in values]
+        rows, schema = self._rows()[index], self.schema
+        kinds = () if schema.node_type is None else self.types[rows].tolist()
+        columns = carried(schema.node_type, kinds, schema.node_features, self.features[rows].T)
         return [dict(zip(columns, values)) for values in zip(*columns.values())]
 
     def in_words(self) -> str:

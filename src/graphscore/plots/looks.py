@@ -228,7 +228,7 @@ class Looks:
             found["negative"] = bool((numbers < 0).any())
         features = schema.node_features
         if len(features) > 1 or (features and schema.node_type is not None):
-            found["left_out"] = [scale.name for scale in features]
+            found["left_out"] = [scale.title for scale in features]
         elif features and any(map(len, graphs)):
             (scale,) = features
             found["feature"] = Range.of(scale, of_nodes.numbers(scale.name))

@@ -12,6 +12,8 @@ from graphscore.graphs.formats import FORMATS
 SUFFIXES = {
     "graph6": (".g6",),
     "sparse6": (".s6",),
+    "json": (".json",),
+    "jsonl": (".jsonl",),
     "npz": (".npz",),
     "graphml": (".graphml",),
     "gml": (".gml",),

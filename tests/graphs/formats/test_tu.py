@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from graphscore.errors import GraphDataError
-from graphscore.graphs import Repairs
+from graphscore.graphs import Repairs, read_graphs
 from graphscore.graphs.formats import tu
 from graphscore.graphs.formats.tu import decode_tu, encode_tu
 from graphscore.graphs.limits import Limits, Reading
@@ -258,3 +258,92 @@ def test_a_feature_that_is_no_vector_is_not_written(feature):
     graph.nodes[1]["x"] = feature
     with pytest.raises(GraphDataError, match="graph 2, node 1: attribute 'x' is no vector"):
         encode_tu("P", [nx.path_graph(1), graph])
+
+
+EDGES = {"edge_labels": "7\n7\n8\n8\n", "edge_attributes": "0.5, 1\n0.5, 1\n2, 3\n2, 3\n"}
+
+
+def carried(candidates):
+    return [list(candidate.graph.edges(data=True)) for candidate in candidates]
+
+
+def test_edges_have_labels_and_numbers_if_they_are_asked_for():
+    asked = Reading(edge_attributes=["label", "edge_attr"])
+    assert carried(decoded(asked, **EDGES)) == [
+        [(0, 1, {"label": 7, "edge_attr": [0.5, 1.0]})],
+        [(0, 2, {"label": 8, "edge_attr": [2.0, 3.0]})],
+    ]
+    second = Reading(edge_attributes=["edge_attr_1"])
+    found = carried(decoded(second, **EDGES))
+    assert found == [[(0, 1, {"edge_attr_1": 1.0})], [(0, 2, {"edge_attr_1": 3.0})]]
+    single = carried(decoded(asked, edge_labels="1,2\n" * 4, edge_attributes="5\n" * 4))
+    assert single[0] == [(0, 1, {"label": [1, 2], "edge_attr": 5.0})]
+    assert carried(decoded(**EDGES)) == [[(0, 1, {})], [(0, 2, {})]]
+
+
+def test_values_of_edges_stay_with_them_in_any_order():
+    """Of arcs, and with repairs that drop some of them."""
+    every = Reading(edge_attributes="edge_attr", repairs=Repairs(True, True))
+    found = decoded(
+        every,
+        graph_indicator="2\n1\n2\n1\n2\n",
+        A="5, 1\n4, 4\n2, 4\n3, 5\n1, 5\n",
+        edge_attributes="51\n44\n24\n35\n51\n",
+    )
+    assert carried(found) == [
+        [(0, 1, {"edge_attr": 24.0})],
+        [(0, 2, {"edge_attr": 51.0}), (1, 2, {"edge_attr": 35.0})],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"edge_labels": "7\n7\n8\n9\n"}, "toy graph 2: the edge between nodes 0 and 2 has other"),
+        ({"edge_attributes": "1\n2\n3\n3\n"}, "toy graph 1: the edge between nodes 0 and 1 has"),
+        ({"edge_labels": "7\n7\n8\n"}, "T_edge_labels.txt has 3 lines, but T_A.txt has 4 edges"),
+        ({"edge_labels": "7\n" * 5}, "T_edge_labels.txt has 5 lines, but T_A.txt has 4 edges"),
+        ({"edge_labels": "7.0\n" * 4}, "T_edge_labels.txt line 1: '7.0', but numbers"),
+        ({"edge_attributes": "1\n1, 2\n1\n1\n"}, "T_edge_attributes.txt line 2: 2 numbers, but 1"),
+        ({"edge_attributes": "1\nnan\n1\n1\n"}, "T_edge_attributes.txt line 2: attribute 'edge_at"),
+    ],
+)
+def test_lines_of_edges_that_do_not_fit_are_named_before_a_graph_is_built(change, words):
+    reading = Reading(edge_attributes=["label", "edge_attr"])
+    with pytest.raises(GraphDataError) as caught:
+        decode_tu(files(**change), "toy", reading)
+    assert words in str(caught.value)
+    assert len(decoded(**change)) == 2  # what is not asked for is not looked at
+
+
+def test_files_of_edges_count_and_are_opened_only_if_they_are_asked_for(tmp_path, write_tu):
+    write_tu(tmp_path, edge_labels="7\n" * 4, edge_attributes="1,2\n" * 4)
+    size = sum(path.stat().st_size + 1024 for path in tmp_path.iterdir()) + 16 * 15
+    unasked = size - 8 - 16
+    assert read_graphs(tmp_path, max_bytes=unasked).ignored == ["label", "edge_attr"]
+    with pytest.raises(GraphDataError, match=f"more than {unasked - 1} bytes"):
+        read_graphs(tmp_path, max_bytes=unasked - 1)
+    asked = ["label", "edge_attr_0"]
+    whole = size + 16 * 12
+    assert read_graphs(tmp_path, max_bytes=whole, edge_attributes=asked).ignored == []
+    with pytest.raises(GraphDataError, match=f"more than {whole - 1} bytes"):
+        read_graphs(tmp_path, max_bytes=whole - 1, edge_attributes=asked)
+
+
+def test_what_edges_carry_is_written_in_both_directions():
+    graph = nx.path_graph(3)
+    nx.set_edge_attributes(graph, {(0, 1): 1, (1, 2): np.int64(2)}, "label")
+    nx.set_edge_attributes(graph, {(0, 1): 0.5, (1, 2): 3}, "edge_attr")
+    nx.set_node_attributes(graph, {0: [1, 2], 1: [3, 4], 2: [5, 6]}, "label")
+    written = encode_tu("P", [graph])
+    assert written["P_A.txt"] == b"1, 2\n2, 1\n2, 3\n3, 2\n"
+    assert written["P_edge_labels.txt"] == b"1\n1\n2\n2\n"
+    assert written["P_edge_attributes.txt"] == b"0.5\n0.5\n3.0\n3.0\n"
+    assert written["P_node_labels.txt"] == b"1, 2\n3, 4\n5, 6\n"
+    del graph.edges[0, 1]["label"]
+    assert "P_edge_labels.txt" not in encode_tu("P", [graph])
+    graph.edges[0, 1]["edge_attr"] = "text"
+    with pytest.raises(
+        GraphDataError, match="graph 1, edge 0 - 1: attribute 'edge_attr' is no vec"
+    ):
+        encode_tu("P", [graph])

@@ -14,7 +14,7 @@ from typing import Any
 
 import networkx as nx
 
-from graphscore.graphs.formats import edge_list, gml, graph6, graphml, npz, tu
+from graphscore.graphs.formats import edge_list, gml, graph6, graphml, node_link, npz, tu
 from graphscore.graphs.limits import Bytes, Reading
 from graphscore.graphs.validation import Candidate
 
@@ -30,12 +30,14 @@ class ManyPerFile:
         decode: function of the bytes, the file's name (for errors) and the limits.
         encode: function of graphs on nodes 0..n-1.
         compressed: whether the format is compressed already, so that .gz is refused.
+        keeps_attributes: whether it has those of nodes and edges that are numbers or texts.
     """
 
     suffixes: tuple[str, ...]
     decode: Decode
     encode: Callable[[Sequence[nx.Graph[Any]]], bytes]
     compressed: bool = False
+    keeps_attributes: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,17 @@ class WholeFolder:
         decode: function of the contents by file name, the folder's name (for errors) and the
             limits.
         encode: function of the folder's name and graphs; returns contents by file name.
+        of_edges: the edge attribute that a further file holds, by the ending of its name; it is
+            read if that is asked for.
+        keeps_attributes: whether it has some of nodes and edges.
     """
 
     required: tuple[str, ...]
     optional: tuple[str, ...]
     decode: Callable[[Mapping[str, Bytes], str, Reading], Iterator[Candidate]]
     encode: Callable[[str, Sequence[nx.Graph[Any]]], dict[str, bytes]]
+    of_edges: Mapping[str, str]
+    keeps_attributes: bool = False
     suffixes: tuple[str, ...] = ()
 
 
@@ -76,14 +83,27 @@ Format = ManyPerFile | OnePerFile | WholeFolder
 FORMATS: dict[str, Format] = {
     "graph6": ManyPerFile((".g6",), graph6.decode_lines, graph6.encode_graph6),
     "sparse6": ManyPerFile((".s6",), graph6.decode_lines, graph6.encode_sparse6),
-    "npz": ManyPerFile((".npz",), npz.decode_npz, npz.encode_npz, compressed=True),
+    "json": ManyPerFile(
+        (".json",), node_link.decode_json, node_link.encode_json, keeps_attributes=True
+    ),
+    "jsonl": ManyPerFile(
+        (".jsonl",), node_link.decode_json, node_link.encode_lines, keeps_attributes=True
+    ),
+    "npz": ManyPerFile(
+        (".npz",), npz.decode_npz, npz.encode_npz, compressed=True, keeps_attributes=True
+    ),
     "graphml": OnePerFile((".graphml",), graphml.decode_graphml, graphml.encode_graphml, True),
     "gml": OnePerFile((".gml",), gml.decode_gml, gml.encode_gml, True),
     "edgelist": OnePerFile(
         (".edges", ".edgelist", ".txt"), edge_list.decode_edge_list, edge_list.encode_edge_list
     ),
     "tu": WholeFolder(
-        (tu.ARCS, tu.INDICATOR), (tu.LABELS, tu.ATTRIBUTES), tu.decode_tu, tu.encode_tu
+        (tu.ARCS, tu.INDICATOR),
+        (tu.LABELS, tu.ATTRIBUTES),
+        tu.decode_tu,
+        tu.encode_tu,
+        tu.OF_EDGES,
+        keeps_attributes=True,
     ),
 }
 """Formats by the name that `format` takes."""

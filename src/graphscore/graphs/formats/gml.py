@@ -13,10 +13,11 @@ from typing import Any
 import networkx as nx
 
 from graphscore.errors import GraphDataError
+from graphscore.graphs.carried import FEATURE
 from graphscore.graphs.formats.markup import NamedGraph, check_texts, reason, with_scalars
 from graphscore.graphs.formats.text import MAX_LINE, MAX_NAME
 from graphscore.graphs.limits import Bytes, Reading
-from graphscore.graphs.validation import FEATURE, Candidate
+from graphscore.graphs.validation import Candidate
 
 _TOKEN = re.compile(
     rb"\xef\xbb\xbf|\s+|#[^\n]*"  # a byte order mark, spaces and comments

@@ -11,6 +11,7 @@ from xml.parsers import expat
 import networkx as nx
 
 from graphscore.errors import GraphDataError
+from graphscore.graphs.carried import FEATURE
 from graphscore.graphs.formats.markup import (
     NamedGraph,
     check_texts,
@@ -20,7 +21,7 @@ from graphscore.graphs.formats.markup import (
 )
 from graphscore.graphs.formats.text import MAX_LINE, MAX_NAME, check_name
 from graphscore.graphs.limits import Bytes, Reading
-from graphscore.graphs.validation import FEATURE, Candidate
+from graphscore.graphs.validation import Candidate
 
 # A carriage return would be read as a new line.
 _NOT_XML = re.compile("[^\t\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

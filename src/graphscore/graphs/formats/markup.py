@@ -10,10 +10,12 @@ import networkx as nx
 import numpy as np
 
 from graphscore.errors import GraphDataError
+from graphscore.graphs.attributes import chosen
+from graphscore.graphs.carried import FEATURE, check_finite
 from graphscore.graphs.formats.text import MAX_LINE, MAX_NAME, check_name
 from graphscore.graphs.limits import BYTES_PER_VALUE, Reading
-from graphscore.graphs.simple import Kind, SimpleEdges, check_weight, simple_edges
-from graphscore.graphs.validation import FEATURE, Candidate, check_finite
+from graphscore.graphs.simple import Kind, SimpleEdges, check_weight, other_way, simple_edges
+from graphscore.graphs.validation import Candidate
 
 _SCALARS = (bool, int, float, str, np.bool_, np.integer, np.floating)
 
@@ -90,18 +92,16 @@ class NamedGraph:
         ends = self._number(tail), self._number(head)
         self._tails.append(ends[0])
         self._heads.append(ends[1])
-        kept = {name: attributes[name] for name in wanted if name in attributes}
+        kept = chosen(attributes, wanted)
         if self.attributes is None:
-            for name in attributes.keys() - {"weight"}:
-                self.reading.ignore(name)
+            for name in attributes:
+                if name != "weight":
+                    self.reading.ignore(name)
             self.reading.check_edges(self.source, len(self._tails) // 2)
             self.reading.add_bytes(self.source, len(kept) * BYTES_PER_VALUE)
         elif kept:
             if self._carried.get(ends[::-1], kept) != kept:
-                raise GraphDataError(
-                    f"{self.source}: the edge between {tail!r} and {head!r} has other attributes "
-                    "in the other direction, but one undirected edge is expected. Make them equal."
-                )
+                raise other_way(self.source, tail, head)
             self._carried[ends] = kept
 
     def _number(self, name: object) -> int:

@@ -1,4 +1,10 @@
-""".npz stacks: the arrays of a GraphBatch, `adj` and `node_mask` (or `sizes`), `node_feat`."""
+""".npz stacks: the arrays of a GraphBatch, `adj` and `node_mask` (or `sizes`), `node_feat`.
+
+The values of an attribute NAME are the array `node:NAME` or `edge:NAME`, (M,) or (M,D) for vectors:
+one row for each node of all graphs, in order, or for each edge u < v in order of graph, u and v,
+as `values[node_mask]` and `values[np.triu(adj) == 1]` give them. Where some have none,
+`node?NAME` or `edge?NAME` says which have one.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,7 @@ import io
 import math
 import zipfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import IO, Any
 
 import networkx as nx
@@ -14,20 +21,22 @@ import torch
 from numpy.lib import format as npy
 
 from graphscore.errors import GraphDataError
+from graphscore.graphs.attributes import is_asked
 from graphscore.graphs.batch import GraphBatch
+from graphscore.graphs.carried import FEATURE, attach_features, check_finite, columns_of
+from graphscore.graphs.formats.columns import Column, arrays_of, checked_column
+from graphscore.graphs.formats.text import MAX_NAME
 from graphscore.graphs.limits import BYTES_PER_VALUE, Bytes, Reading
-from graphscore.graphs.validation import (
-    FEATURE,
-    Candidate,
-    attach_features,
-    check_finite,
-    matrix_edges,
-)
+from graphscore.graphs.matrices import matrix_edges
+from graphscore.graphs.schema import Schema
+from graphscore.graphs.simple import SimpleEdges, check_weight
+from graphscore.graphs.validation import Candidate
 
 _NUMBERS, _INTEGERS, _TRUTH = "buif", "iu", "bui"  # kinds of types of numpy
 _KEYS = ("adj", "node_mask", "sizes", "node_feat")
 _EXPECTED = (
-    "Expected are adj (B,N,N) and optionally node_mask (B,N) or sizes (B,), and node_feat (B,N,F)."
+    "Expected are adj (B,N,N) and optionally node_mask (B,N) or sizes (B,), node_feat (B,N,F), and "
+    "node:NAME and edge:NAME."
 )
 _MAX_MEMBERS = 100
 _MAX_HEADER = 10_000
@@ -63,36 +72,114 @@ def decode_npz(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate
         )
     if feat is not None:
         reading.add_bytes(source, BYTES_PER_VALUE * feat.size)
-    for b, matrix in enumerate(adj):
-        where = f"{source}, graph {b + 1}"
-        reading.tick(source)
-        reading.check_edges(where, (int(np.count_nonzero(matrix)) - len(matrix)) // 2)
-        edges = matrix_edges(where, matrix, reading.repairs, node_mask[b])
-        reading.add_graph(where, int(node_mask[b].sum()), len(edges.rows))
-        if feat is not None:
-            check_finite(where, feat[b][node_mask[b]])
-    return (
-        _candidate(f"{source}, graph {b + 1}", matrix, node_mask[b], feat, b, reading)
-        for b, matrix in enumerate(adj)
-    )
+    carried = {kind: _columns(kind, arrays, source, reading) for kind in ("node", "edge")}
+    stack = _Stack(source, reading, adj, node_mask, feat, carried)
+    stack.check()
+    return stack.candidates()
 
 
-def _candidate(
-    where: str, matrix: _Array, present: _Array, feat: _Array | None, b: int, reading: Reading
-) -> Candidate:
-    """Build the graph of a matrix that has been checked."""
-    edges = matrix_edges(where, matrix, reading.repairs, present)
-    graph = edges.graph(int(present.sum()))
-    if feat is not None:
-        attach_features(graph, feat[b][present].astype(np.float64).tolist())
-    return Candidate(where, graph, True, edges.changes)
+def _columns(
+    kind: str, arrays: dict[str, _Array], source: str, reading: Reading
+) -> dict[str, Column]:
+    """Return the columns of nodes, or those of edges that are asked for, by name."""
+    columns: dict[str, Column] = {}
+    for key, values in arrays.items():
+        given, _, name = key.partition(":")
+        if given != kind:
+            continue
+        if len(name) > MAX_NAME or key == f"node:{FEATURE}":
+            raise GraphDataError(
+                f"{source}: an array named {key[:40]!r}, but attributes have names of at most "
+                f"{MAX_NAME} characters, and vectors {FEATURE!r} are node_feat."
+            )
+        where = f"{source}: {key}"
+        reading.add_bytes(where, BYTES_PER_VALUE * values.size)
+        column = checked_column(where, values, arrays.get(f"{kind}?{name}"))
+        parts = {name: column.values}
+        if kind == "edge":
+            parts = columns_of(parts, reading.edge_attributes)
+            if name == "weight":  # if it is not asked for, it has to be 1
+                parts.setdefault(name, column.values)
+        columns |= {n: replace(column, values=part) for n, part in parts.items()}
+    return columns
+
+
+@dataclass(frozen=True)
+class _Stack:
+    """The arrays of a file, each of the right shape and type."""
+
+    source: str
+    reading: Reading
+    adj: _Array
+    node_mask: _Array
+    feat: _Array | None
+    carried: dict[str, dict[str, Column]]
+
+    def _where(self, b: int) -> str:
+        return f"{self.source}, graph {b + 1}"
+
+    def _edges(self, b: int) -> SimpleEdges:
+        return matrix_edges(self._where(b), self.adj[b], self.reading.repairs, self.node_mask[b])
+
+    def check(self) -> None:
+        """Check all graphs and tell their sizes.
+
+        Raises:
+            GraphDataError: a graph is refused, or columns of another length than the graphs'.
+        """
+        totals = {"node": 0, "edge": 0}
+        is_asked_for = "weight" in self.reading.edge_attributes
+        weights = None if is_asked_for else self.carried["edge"].get("weight")
+        for b, matrix in enumerate(self.adj):
+            where = self._where(b)
+            self.reading.tick(self.source)
+            self.reading.check_edges(where, (int(np.count_nonzero(matrix)) - len(matrix)) // 2)
+            edges = self._edges(b)
+            size = int(self.node_mask[b].sum())
+            self.reading.add_graph(where, size, len(edges.rows))
+            if self.feat is not None:
+                check_finite(where, self.feat[b][self.node_mask[b]])
+            if weights is not None:
+                first = totals["edge"]
+                for k, weight in weights.part(first, first + len(edges.rows)):
+                    check_weight(where, int(edges.rows[k]), int(edges.columns[k]), weight)
+            totals["node"] += size
+            totals["edge"] += len(edges.rows)
+        for kind, columns in self.carried.items():
+            for name, column in columns.items():
+                if len(column) != totals[kind]:
+                    raise GraphDataError(
+                        f"{self.source}: {kind}:{name} is of {len(column)} {kind}s, but the graphs "
+                        f"have {totals[kind]} in all. {_EXPECTED}"
+                    )
+        if not is_asked_for:
+            self.carried["edge"].pop("weight", None)
+
+    def candidates(self) -> Iterator[Candidate]:
+        """Build the graphs, which have been checked."""
+        nodes_before = edges_before = 0
+        for b in range(len(self.adj)):
+            edges, present = self._edges(b), self.node_mask[b]
+            graph = edges.graph(int(present.sum()))
+            if self.feat is not None:
+                attach_features(graph, self.feat[b][present].astype(np.float64).tolist())
+            for name, column in self.carried["node"].items():
+                for k, value in column.part(nodes_before, nodes_before + len(graph)):
+                    graph.nodes[k][name] = value
+            for name, column in self.carried["edge"].items():
+                for k, value in column.part(edges_before, edges_before + len(edges.rows)):
+                    graph.edges[int(edges.rows[k]), int(edges.columns[k])][name] = value
+            nodes_before += len(graph)
+            edges_before += len(edges.rows)
+            yield Candidate(self._where(b), graph, True, edges.changes)
 
 
 def encode_npz(graphs: Sequence[nx.Graph[Any]]) -> bytes:
     """Return the graphs as a compressed stack; node attribute "x" becomes `node_feat`.
 
     Raises:
-        GraphDataError: only some nodes have the attribute "x", or with different lengths.
+        GraphDataError: only some nodes have the attribute "x", or with different lengths, or an
+            attribute that an array cannot hold.
 
     Example:
         >>> stack = encode_npz([nx.path_graph(3)])
@@ -103,11 +190,23 @@ def encode_npz(graphs: Sequence[nx.Graph[Any]]) -> bytes:
     """
     has_feat = any(FEATURE in data for g in graphs for _, data in g.nodes(data=True))
     batch = GraphBatch.from_networkx(
-        graphs, node_feat=FEATURE if has_feat else None, dtype=torch.float64
+        graphs, node_feat=FEATURE if has_feat else None, schema=Schema(), dtype=torch.float64
     )
     arrays = {"adj": batch.adj.to(torch.uint8).numpy(), "node_mask": batch.node_mask.numpy()}
     if batch.node_feat is not None:
         arrays["node_feat"] = batch.node_feat.numpy()
+    nodes = [data for graph in graphs for _, data in graph.nodes(data=True)]
+    edges = [
+        graph.edges[ends]
+        for graph in graphs
+        for ends in sorted((min(edge), max(edge)) for edge in graph.edges)
+    ]
+    arrays |= arrays_of("node", nodes, without=FEATURE) | arrays_of("edge", edges)
+    if len(arrays) > _MAX_MEMBERS:
+        raise GraphDataError(
+            f"nodes and edges have so many attributes that npz would hold {len(arrays)} arrays, "
+            f"but at most {_MAX_MEMBERS} are expected. Remove some or write json instead."
+        )
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
     return buffer.getvalue()
@@ -126,7 +225,7 @@ def _load(data: Bytes, source: str, reading: Reading) -> dict[str, _Array]:
             arrays = {
                 name: _read_array(archive, member, source, reading)
                 for name, member in zip(names, members)
-                if name in _KEYS
+                if _is_wanted(name, reading)
             }
     except (GraphDataError, MemoryError):
         raise
@@ -139,6 +238,17 @@ def _load(data: Bytes, source: str, reading: Reading) -> dict[str, _Array]:
         listed = ", ".join(sorted(name[:40] for name in names[:10]))
         raise GraphDataError(f"{source}: found the arrays {listed or '(none)'}. {_EXPECTED}")
     return arrays
+
+
+def _is_wanted(name: str, reading: Reading) -> bool:
+    """Return whether an array is read; an attribute of edges that is not asked for is noted."""
+    kind, mark, attribute = name[:4], name[4:5], name[5:]
+    if mark not in (":", "?") or kind not in ("node", "edge"):
+        return name in _KEYS
+    if kind == "node" or attribute == "weight" or is_asked(attribute, reading.edge_attributes):
+        return True
+    reading.ignore(attribute)
+    return False
 
 
 def _read_array(

@@ -72,3 +72,16 @@ def check_name(where: str, name: str) -> str:
             f"expected ({name[:20]!r}...). Number the nodes."
         )
     return name
+
+
+def is_text(text: str) -> bool:
+    """Return whether a text can be written: it has no half of a pair of surrogates.
+
+    >>> is_text("a"), is_text(chr(0xD83D))
+    (True, False)
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
