@@ -73,9 +73,7 @@ def test_the_mmd_is_that_of_eden(monkeypatch):
     """However many graphs are counted together."""
     for at_once in (2000, 2, 1):
         monkeypatch.setattr(nspdk, "AT_ONCE", at_once)
-        samples, reference = (
-            MeanFeatures.of(map(labelled, each)) for each in (SAMPLES, REFERENCE)
-        )
+        samples, reference = (MeanFeatures.of(map(labelled, each)) for each in (SAMPLES, REFERENCE))
         assert squared_mmd(samples, reference) == pytest.approx(SQUARED_MMD, abs=1e-12)
 
 

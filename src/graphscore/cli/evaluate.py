@@ -69,8 +69,9 @@ def evaluate(
     from graphscore import metrics
     from graphscore.errors import SettingsError
     from graphscore.graphs import AttributeSettings
+    from graphscore.graphs.molecules import MOLECULES
 
-    carried = {"node_type": "element", "edge_type": "bond"} if molecules else {}
+    carried = MOLECULES.model_dump(exclude_unset=True) if molecules else {}
     names = AttributeSettings(**{**carried, **attributes.given()})
     check = None if valid is None else metrics.validity_of(valid)
     if valid is not None and check is None:

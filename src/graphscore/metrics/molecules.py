@@ -208,9 +208,8 @@ def evaluate_molecules(
     - Molecules are the same if their canonical SMILES without stereochemistry are.
     - FCD (Preuer et al. 2018) is the Fréchet distance of ChemNet's activations, of all valid
       samples, repeated ones included, to the reference. Published values compare with SMILES as
-      they were distributed, which have stereochemistry. Graphs have none, which alone costs about
-      as much as the difference between good models; so give the reference as SMILES to compare
-      with published values, and as graphs to compare graphs with graphs.
+      they were distributed, with stereochemistry if they have it; graphs have none. So give the
+      reference as SMILES to compare with published values.
     - NSPDK (Costa & De Grave 2010) is the squared MMD with the linear kernel of `metrics.nspdk`:
       radii and distances up to 4, elements as labels of nodes, orders of bonds as those of edges,
       where an aromatic bond counts as 1, as in published code.
@@ -241,9 +240,9 @@ def evaluate_molecules(
         _chemnet()
     found, known = _read(samples, "samples"), _read(reference, "reference")
     learned = None if training is None else _read(training, "training")
-    _say_not_valid(known, "reference")
-    if learned is not None:
-        _say_not_valid(learned, "training")
+    for name, given in (("reference", known), ("training", learned)):
+        if given is not None and (missing := given.count - len(given.smiles)):
+            warn(f"{name}: {missing} of {given.count} molecules are not valid and do not count")
     different = set(found.plain)
     packages = ["rdkit", "fcd-torch"] if fcd else ["rdkit"]
     versions = {package: version(package) for package in packages}
@@ -269,11 +268,6 @@ def evaluate_molecules(
 
 def _read(molecules: Molecules | MoleculeSet, name: str) -> MoleculeSet:
     return molecules if isinstance(molecules, MoleculeSet) else MoleculeSet.of(molecules, name)
-
-
-def _say_not_valid(molecules: MoleculeSet, name: str) -> None:
-    if missing := molecules.count - len(molecules.smiles):
-        warn(f"{name}: {missing} of {molecules.count} molecules are not valid and do not count")
 
 
 def _of_graph(graph: nx.Graph[Any], where: str) -> tuple[Any, bool]:
