@@ -85,11 +85,13 @@ class MoleculeSet:
             if found is None or not found.GetNumAtoms():
                 continue
             as_is += not needed_charge
-            parts = chem.GetMolFrags(found, asMols=True, sanitizeFrags=False)
-            connected += len(parts) == 1
-            kept = max(parts, key=lambda part: (part.GetNumAtoms(), chem.MolToSmiles(part)))
-            smiles.append(chem.MolToSmiles(kept))
-            plain.append(chem.MolToSmiles(kept, isomericSmiles=False))
+            if len(chem.GetMolFrags(found)) == 1:
+                connected += 1
+            else:
+                parts = chem.GetMolFrags(found, asMols=True, sanitizeFrags=False)
+                found = max(parts, key=lambda part: (part.GetNumAtoms(), chem.MolToSmiles(part)))
+            smiles.append(chem.MolToSmiles(found))
+            plain.append(chem.MolToSmiles(found, isomericSmiles=False) if texts else smiles[-1])
         form: Literal["graphs", "SMILES"] = "SMILES" if texts else "graphs"
         return cls(form, len(molecules), as_is, connected, tuple(smiles), tuple(plain))
 
