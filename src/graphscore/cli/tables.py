@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from graphscore.streams import shortened, visible
 
 if TYPE_CHECKING:
-    from graphscore.metrics import EvaluationResult
+    from graphscore.metrics import EvaluationResult, MoleculeResult
 
 
 def print_json(record: Any) -> None:
@@ -69,6 +69,20 @@ def print_evaluations(title: str, results: Mapping[str, EvaluationResult]) -> No
         )
     columns = ["", "graphs", *names, "unique", "novel"]
     print_table(title, columns, rows, wide=True)
+
+
+def print_molecules(title: str, result: MoleculeResult) -> None:
+    """Print what was measured of molecules, and how."""
+    rows = []
+    for name in ("valid", "valid_as_is", "connected", "unique", "novel"):
+        found = getattr(result, name)
+        if found is not None:
+            rows.append([name.replace("_", " "), *found.texts, f"{found.count} of {found.out_of}"])
+    for name, digits in (("fcd", 3), ("nspdk", 5)):
+        value = getattr(result, name)
+        rows.append([name.upper(), "" if value is None else f"{value:.{digits}f}", "", ""])
+    print_table(title, ["", "value", "95 % interval", "count"], rows)
+    print_text(result.protocol)
 
 
 def _share(share: float | None, low: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Metrics: descriptors, orbit counts, kernels, MMD, uniqueness, novelty and validity.
+"""Metrics: descriptors, orbit counts, kernels, MMD, uniqueness, novelty, validity, molecules.
 
 A descriptor is added to `evaluation.DESCRIPTORS`, a row for what nodes and edges carry to
 `attribute_distances`, a validity check to `validity.VALIDITY_CHECKS`.
@@ -25,6 +25,7 @@ from graphscore.metrics.floor import ratio_to_floor
 from graphscore.metrics.isomorphism import isomorphism_classes
 from graphscore.metrics.kernels import cumulative, gaussian, gaussian_emd, gaussian_tv, normalised
 from graphscore.metrics.mmd import mmd
+from graphscore.metrics.molecules import MoleculeResult, MoleculeSet, evaluate_molecules
 from graphscore.metrics.novelty import novelty, uniqueness
 from graphscore.metrics.orbits import orbit_counts
 from graphscore.metrics.validity import (
@@ -48,6 +49,8 @@ __all__ = [
     "Descriptor",
     "EvaluationResult",
     "KernelName",
+    "MoleculeResult",
+    "MoleculeSet",
     "ValidityCheck",
     "VunResult",
     "clustering_coefficients",
@@ -56,6 +59,7 @@ __all__ = [
     "degree_histograms",
     "description_length",
     "evaluate",
+    "evaluate_molecules",
     "find_blocks",
     "fit_blocks",
     "gaussian",
