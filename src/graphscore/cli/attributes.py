@@ -10,7 +10,7 @@ from cyclopts import Group, Parameter
 from graphscore.streams import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import networkx as nx
 
@@ -46,6 +46,23 @@ NO_ATTRIBUTES = AttributeOptions()
 """Which edges there are, and nothing else."""
 
 
+def by_default(carried: Mapping[str, str], model: str) -> dict[str, str]:
+    """Return what a model learns of what a dataset's nodes and edges carry, and say so."""
+    from graphscore.models.registry import learnable
+
+    learned = learnable(model, carried)
+    left_out = {kind: name for kind, name in carried.items() if kind not in learned}
+    if learned:
+        say(f"learned too: {_in_words(learned)} (--structure-only: edges only)")
+    if left_out:
+        say(f"ignored: {_in_words(left_out)}, which the model {model!r} does not learn")
+    return learned
+
+
+def _in_words(attributes: Mapping[str, str]) -> str:
+    return ", ".join(f"{kind.replace('_', ' ')} {name!r}" for kind, name in attributes.items())
+
+
 def say_ignored(graphs: Sequence[nx.Graph[Any]], learned: AttributeSettings) -> None:
     """Name the attributes that are not learned."""
     _say_others([graphs], learned, "ignored", "learn")
@@ -63,12 +80,10 @@ def _say_others(
     of_edges: dict[str, None] = {}
     for graphs in lists:
         of_edges.update(dict.fromkeys(getattr(graphs, "ignored", ())))
-        for graph in graphs:
-            for _, attributes in graph.nodes(data=True):
-                for name, value in attributes.items():
-                    if name not in named.of_nodes:
-                        may_be_type = isinstance(value, int | str)
-                        values.setdefault(str(name), set()).add((may_be_type, str(value)))
+        for name, value in _values_of_nodes(graphs):
+            if name not in named.of_nodes:
+                may_be_type = isinstance(value, int | str)
+                values.setdefault(str(name), set()).add((may_be_type, str(value)))
     for name, found in values.items():
         is_type = len(found) <= MOST_TYPES and all(may_be for may_be, _ in found)
         remedy = f"; to {verb} it, --node-type {name}" if is_type else ""
@@ -76,3 +91,16 @@ def _say_others(
         say(f"{what}: node attribute {name!r} ({values_of_it}{remedy})")
     for name in of_edges:
         say(f"{what}: edge attribute {name!r}; to {verb} it, --edge-type or --edge-weight {name}")
+
+
+def _values_of_nodes(graphs: Sequence[nx.Graph[Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield names and values of the attributes of nodes, of packed graphs each value once."""
+    from graphscore.graphs import PackedGraphs
+
+    if isinstance(graphs, PackedGraphs):
+        for name, coded in graphs.node_types.items():
+            yield from ((name, value) for value in coded.used())
+        return
+    for graph in graphs:
+        for _, attributes in graph.nodes(data=True):
+            yield from attributes.items()

@@ -68,13 +68,16 @@ def load(
     split: str,
     max_nodes: int | None = None,
     edge_attributes: Collection[str] = (),
+    structure_only: bool = False,
 ) -> Sequence[nx.Graph[Any]]:
     """Read graphs from a dataset (`NAME` or `NAME:SPLIT`) or a path.
 
     Args:
         split: split of a dataset that is given without one.
         max_nodes: of a graph, where the options do not say it.
-        edge_attributes: names of those that are kept.
+        edge_attributes: names of those that are kept. Other weights are left out of a dataset, and
+            refused in files.
+        structure_only: leave weights out of files too.
     """
     from graphscore.datasets import list_datasets, load_dataset
     from graphscore.errors import DatasetError, did_you_mean
@@ -89,6 +92,8 @@ def load(
     )
     name, _, chosen = data.partition(":")
     names = [info.name for info in list_datasets()]
+    left_out = structure_only or name in names
+    read = {*edge_attributes, "weight"} if left_out else edge_attributes
     if name in names:
         graphs = load_dataset(name, data_dir=options.data_dir).split(chosen or split)
         clean = prepare_graphs(
@@ -96,7 +101,7 @@ def load(
             repairs=repairs,
             max_nodes=max_nodes,
             source=data,
-            edge_attributes=edge_attributes,
+            edge_attributes=read,
         )
     elif not _looks_like_a_path(data):
         raise DatasetError(
@@ -113,8 +118,10 @@ def load(
             max_total_edges=options.max_total_edges,
             max_bytes=options.max_bytes,
             max_seconds=options.max_read_seconds,
-            edge_attributes=edge_attributes,
+            edge_attributes=read,
         )
+    if left_out:
+        clean = clean.keeping(edge_attributes)
     for repair, count in clean.repaired.items():
         say(f"{data}: {repair} in {count} of {len(clean)} graphs")
     return clean
@@ -130,10 +137,26 @@ def load_to_compare(
         names: attributes that are compared.
     """
     graphs = load(data, options, split=split, edge_attributes=("weight", *names.of_edges))
-    weights = (weight for graph in graphs for *_, weight in graph.edges(data="weight", default=1))
-    if "weight" not in names.of_edges and any(weight != 1 for weight in weights):
+    if "weight" not in names.of_edges and _has_weights(graphs):
         say(f"{data}: weights of edges are not compared")
     return graphs
+
+
+def _has_weights(graphs: Sequence[nx.Graph[Any]]) -> bool:
+    from graphscore.graphs import PackedGraphs
+
+    if isinstance(graphs, PackedGraphs):
+        return "weight" in graphs.edge_types
+    weights = (weight for graph in graphs for *_, weight in graph.edges(data="weight", default=1))
+    return any(weight != 1 for weight in weights)
+
+
+def carried_by(data: str) -> dict[str, str]:
+    """Return what nodes and edges of a dataset carry, as arguments of `fit`; nothing of files."""
+    from graphscore.datasets import list_datasets
+
+    name = data.partition(":")[0]
+    return next((info.attributes for info in list_datasets() if info.name == name), {})
 
 
 def _looks_like_a_path(data: str) -> bool:

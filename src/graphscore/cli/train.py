@@ -7,8 +7,8 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
-from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions, say_ignored
-from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, load
+from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions, by_default, say_ignored
+from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, carried_by, load
 from graphscore.cli.info import report
 from graphscore.cli.option_types import Flag, Out, WholeNumber
 from graphscore.streams import say
@@ -36,6 +36,7 @@ def train(
     accelerate: Literal["auto", "off"] = "auto",
     max_seconds: float | None = None,
     keep: WholeNumber = 2,
+    structure_only: Flag = False,
     validation: str | None = None,
     tensorboard: Flag = False,
     json: Flag = False,
@@ -77,6 +78,10 @@ def train(
         Stop after this time with a checkpoint to resume from.
     keep
         Checkpoints to keep; older ones are used when the newest is damaged.
+    structure_only
+        Learn which edges there are and nothing else, also of a dataset or file whose nodes and
+        edges carry something. Without it, what those of a dataset carry is learned too, or what is
+        named of it.
     validation
         Dataset name (its validation part is used), file or folder of graphs. When training is done,
         the sampler's settings are chosen by the distance to them and kept with the model.
@@ -96,13 +101,31 @@ def train(
     training = {"steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
     network = {"communities": communities or None}
     sections = {"network": _given(network), "training": _given(training)}
-    overrides = _given({"seed": seed, **sections, "attributes": attributes.given()})
+    named = attributes.given()
+    if structure_only and named:
+        raise SettingsError(
+            f"--structure-only: nothing else is learned then. Leave it out, or "
+            f"--{min(named).replace('_', '-')}."
+        )
+    overrides = _given({"seed": seed, **sections, "attributes": named})
     settings = _settings(out if resume else None, config, model, overrides)
+    carried = {} if resume or structure_only or "attributes" in settings else carried_by(data)
+    if structure_only:
+        settings.pop("attributes", None)
+    if learned_too := by_default(carried, settings["model"]):
+        settings["attributes"] = learned_too
     generator = GraphGenerator.from_settings(settings, device=device, accelerate=accelerate)
     learned = getattr(generator.settings, "attributes", NOTHING)
-    read = partial(load, options=reading, max_nodes=MAX_NODES, edge_attributes=learned.of_edges)
+    read = partial(
+        load,
+        options=reading,
+        max_nodes=MAX_NODES,
+        edge_attributes=learned.of_edges,
+        structure_only=structure_only,
+    )
     graphs = read(data, split="train")
-    say_ignored(graphs, learned)
+    if not structure_only and not carried:
+        say_ignored(graphs, learned)
     # Before the long work, so that a wrong name costs nothing.
     held_out = None if validation is None else read(validation, split="val")
     needed = {"--validation": (validation, "sampling"), "--tensorboard": (tensorboard, "training")}

@@ -19,6 +19,7 @@ from graphscore.graphs.attributes import (
     Scale,
     Types,
 )
+from graphscore.graphs.packed import sizes_of
 from graphscore.settings import Settings
 
 
@@ -148,7 +149,7 @@ class Schema(Settings):
         types = np.empty(0, dtype=np.int64)
         if self.node_type is not None:
             types = attributes.indices(self.node_type)
-        features = np.empty((sum(map(len, graphs)), len(self.node_features)))
+        features = np.empty((sum(sizes_of(graphs)), len(self.node_features)))
         for column, scale in enumerate(self.node_features):
             features[:, column] = attributes.numbers(scale.name)
         return types, features
