@@ -16,7 +16,6 @@ import torch
 from graphscore.device import describe_device
 from graphscore.errors import SettingsError
 from graphscore.generator import GraphGenerator
-from graphscore.graphs import sizes_of
 from graphscore.models import TrainedSettings
 
 WARM_UP = 4  # training steps before the measured ones; the first allocate memory and may compile
@@ -108,7 +107,7 @@ def estimate(
     step, preparation = clock.result()
     settings = generator.settings.training
     log("measuring sampling")
-    sizes = sorted(sizes_of(graphs))
+    sizes = [nodes for nodes, count in generator.sizes.counts.items() for _ in range(count)]
     sampling, measured = _sampling(generator, sizes, number, seconds / 2)
     whole = (preparation + settings.steps * each for each in (step.mean, step.low, step.high))
     return Estimate(

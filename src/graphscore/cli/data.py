@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import networkx as nx
 
-    from graphscore.graphs import AttributeSettings
+    from graphscore.graphs import AttributeSettings, GraphList, PackedGraphs
 
 FORMATS = "graph6, sparse6, npz, graphml, gml, edgelist, tu"
 """Names of file formats for help; a test compares them with `graphscore.graphs.formats`, which
@@ -121,7 +121,7 @@ def load(
             edge_attributes=read,
         )
     if left_out:
-        clean = clean.keeping(edge_attributes)
+        clean = _keeping(clean, edge_attributes)
     for repair, count in clean.repaired.items():
         say(f"{data}: {repair} in {count} of {len(clean)} graphs")
     return clean
@@ -139,6 +139,24 @@ def load_to_compare(
     graphs = load(data, options, split=split, edge_attributes=("weight", *names.of_edges))
     if "weight" not in names.of_edges and _has_weights(graphs):
         say(f"{data}: weights of edges are not compared")
+    return graphs
+
+
+def _keeping(
+    graphs: GraphList | PackedGraphs, edge_attributes: Collection[str]
+) -> GraphList | PackedGraphs:
+    """Return new graphs, of whose edges no other attributes are left than these."""
+    from graphscore.graphs import PackedGraphs
+
+    if isinstance(graphs, PackedGraphs):
+        return graphs.keeping(edge_attributes)
+    of_edges = [data for graph in graphs for *_, data in graph.edges(data=True)]
+    names = dict.fromkeys(name for data in of_edges for name in data)
+    others = [name for name in names if name not in edge_attributes]
+    for name in others:
+        for data in of_edges:
+            data.pop(name, None)
+    graphs.ignored += others
     return graphs
 
 

@@ -14,9 +14,12 @@ from graphscore.cli.option_types import Flag, Out, WholeNumber
 from graphscore.streams import say
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    import networkx as nx
 
     from graphscore.config import RunSettings
+    from graphscore.graphs import AttributeSettings
     from graphscore.settings import Settings
 
 
@@ -99,33 +102,15 @@ def train(
     if max_seconds is not None and not max_seconds >= 0:
         raise SettingsError(f"--max-seconds {max_seconds:g}: give at least 0.")
     training = {"steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
-    network = {"communities": communities or None}
-    sections = {"network": _given(network), "training": _given(training)}
-    named = attributes.given()
-    if structure_only and named:
-        raise SettingsError(
-            f"--structure-only: nothing else is learned then. Leave it out, or "
-            f"--{min(named).replace('_', '-')}."
-        )
-    overrides = _given({"seed": seed, **sections, "attributes": named})
+    overrides = _overrides(seed, communities, training, attributes)
     settings = _settings(out if resume else None, config, model, overrides)
-    carried = {} if resume or structure_only or "attributes" in settings else carried_by(data)
-    if structure_only:
-        settings.pop("attributes", None)
-    if learned_too := by_default(carried, settings["model"]):
-        settings["attributes"] = learned_too
+    carried = {} if resume else carried_by(data)
+    settings, said = _with_attributes(settings, carried, overrides, structure_only)
     generator = GraphGenerator.from_settings(settings, device=device, accelerate=accelerate)
     learned = getattr(generator.settings, "attributes", NOTHING)
-    read = partial(
-        load,
-        options=reading,
-        max_nodes=MAX_NODES,
-        edge_attributes=learned.of_edges,
-        structure_only=structure_only,
-    )
+    read = _reader(reading, learned, structure_only)
     graphs = read(data, split="train")
-    if not structure_only and not carried:
-        say_ignored(graphs, learned)
+    say_ignored([] if said else graphs, learned)
     # Before the long work, so that a wrong name costs nothing.
     held_out = None if validation is None else read(validation, split="val")
     needed = {"--validation": (validation, "sampling"), "--tensorboard": (tensorboard, "training")}
@@ -158,6 +143,54 @@ def _report(data: str, out: Path, *, finished: bool, json: bool) -> None:
             f"stopped early; continue with: graphscore train {quote(data)} --out {quote(str(out))}"
             " --resume (and --keep and options for reading graphs, if you gave any)"
         )
+
+
+def _reader(
+    reading: ReadingOptions, learned: AttributeSettings, structure_only: bool
+) -> Callable[..., Sequence[nx.Graph[Any]]]:
+    """What reads graphs with the attributes of edges that are learned."""
+    return partial(
+        load,
+        options=reading,
+        max_nodes=MAX_NODES,
+        edge_attributes=learned.of_edges,
+        structure_only=structure_only,
+    )
+
+
+def _overrides(
+    seed: int | None, communities: bool, training: dict[str, Any], attributes: AttributeOptions
+) -> dict[str, Any]:
+    """Return the settings that options gave."""
+    network = {"communities": communities or None}
+    sections = {"network": _given(network), "training": _given(training)}
+    return _given({"seed": seed, **sections, "attributes": attributes.given()})
+
+
+def _with_attributes(
+    settings: dict[str, Any],
+    carried: dict[str, str],
+    overrides: dict[str, Any],
+    structure_only: bool,
+) -> tuple[dict[str, Any], bool]:
+    """Settings with attributes that nobody named, or without any where that was asked for.
+
+    Returns:
+        The settings, and whether it has been said what is not learned.
+    """
+    from graphscore.errors import SettingsError
+
+    if structure_only:
+        if named := overrides.get("attributes"):
+            raise SettingsError(
+                f"--structure-only and --{min(named).replace('_', '-')} exclude each other. Give "
+                "only one of them."
+            )
+        return {name: value for name, value in settings.items() if name != "attributes"}, True
+    if not carried or "attributes" in settings:
+        return settings, False
+    learned = by_default(carried, settings["model"])
+    return ({**settings, "attributes": learned} if learned else settings), True
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

@@ -142,7 +142,7 @@ def _values(content: bytes) -> list[str]:
 def _graphs(published: Molecules, smiles: list[str]) -> PackedGraphs:
     """Return the molecules as graphs, kept from the last time if there was one."""
     # Imported here because it imports torch, which listing datasets does not need.
-    from graphscore.graphs.molecules import kekulised, packed_molecules
+    from graphscore.graphs.molecules import BOND, ELEMENT, kekulised, packed_molecules
     from graphscore.graphs.packed import PackedGraphs
 
     digest = hashlib.sha256("".join(lines.sha256 for lines in published.smiles).encode())
@@ -152,7 +152,8 @@ def _graphs(published: Molecules, smiles: list[str]) -> PackedGraphs:
     with contextlib.suppress(Exception):
         with np.load(kept, allow_pickle=False) as arrays:
             found = PackedGraphs.of_arrays(arrays)
-        if len(found) == len(smiles):
+        carried = [*found.node_types, *found.edge_types]
+        if len(found) == len(smiles) and carried == [ELEMENT, BOND]:
             return found
     say(f"{published.info.name}: reading {len(smiles):,} molecules, once; this takes a while")
     graphs = packed_molecules(map(kekulised, smiles))

@@ -53,16 +53,6 @@ class GraphList(list["nx.Graph[Any]"]):
         self.repaired: dict[str, int] = dict(repaired or {})
         self.ignored: list[str] = []
 
-    def keeping(self, edge_attributes: Collection[str]) -> GraphList:
-        """Leave the edges of the graphs no other attributes than these, and return the list."""
-        of_edges = [data for graph in self for *_, data in graph.edges(data=True)]
-        left_out = dict.fromkeys(name for data in of_edges for name in data)
-        for name in left_out.keys() - set(edge_attributes):
-            for data in of_edges:
-                data.pop(name, None)
-        self.ignored += [name for name in left_out if name not in edge_attributes]
-        return self
-
 
 @dataclass(frozen=True)
 class Candidate:
