@@ -104,8 +104,7 @@ def train(
     training = {"steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
     overrides = _overrides(seed, communities, training, attributes)
     settings = _settings(out if resume else None, config, model, overrides)
-    carried = {} if resume else carried_by(data)
-    settings, said = _with_attributes(settings, carried, overrides, structure_only)
+    settings, said = _with_attributes(settings, overrides, structure_only, data, resume)
     generator = GraphGenerator.from_settings(settings, device=device, accelerate=accelerate)
     learned = getattr(generator.settings, "attributes", NOTHING)
     read = _reader(reading, learned, structure_only)
@@ -169,9 +168,10 @@ def _overrides(
 
 def _with_attributes(
     settings: dict[str, Any],
-    carried: dict[str, str],
     overrides: dict[str, Any],
     structure_only: bool,
+    data: str,
+    resume: bool,
 ) -> tuple[dict[str, Any], bool]:
     """Settings with attributes that nobody named, or without any where that was asked for.
 
@@ -187,7 +187,8 @@ def _with_attributes(
                 "only one of them."
             )
         return {name: value for name, value in settings.items() if name != "attributes"}, True
-    if not carried or "attributes" in settings:
+    carried = carried_by(data)
+    if resume or not carried or "attributes" in settings:
         return settings, False
     learned = by_default(carried, settings["model"])
     return ({**settings, "attributes": learned} if learned else settings), True
