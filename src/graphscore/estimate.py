@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import networkx as nx
@@ -22,6 +23,8 @@ BLOCKS, REPEATS = 6, 3  # blocks of training steps, and samplings, whose times g
 SHORT, LONG = 2, 6  # sampler steps; the difference in time excludes the fixed cost
 PROBE = 8  # graphs of the first sampling, which decides how many are sampled next
 STEP_SIZE = 1e-6  # of Langevin: an untrained network could diverge, and the time is the same
+
+NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ def estimate(
     number: int = 64,
     device: str = "auto",
     seconds: float = 20.0,
+    attributes: Mapping[str, Any] = NO_ATTRIBUTES,
     log: Callable[[str], None] = lambda message: None,
 ) -> Estimate:
     """Estimate how long it takes to train a model on graphs and to sample from it.
@@ -77,6 +81,7 @@ def estimate(
         model, device: as for `GraphGenerator`.
         number: graphs to sample.
         seconds: how long to measure; longer if a single step takes longer.
+        attributes: what nodes and edges carry that is learned, as arguments of `fit`.
         log: called before each part.
 
     Raises:
@@ -98,11 +103,11 @@ def estimate(
         torch.cuda.reset_peak_memory_stats(generator.device)
     log(f"measuring training on {describe_device(generator.device)}")
     clock = _StepClock(generator.device, seconds / 2)
-    generator.fit(graphs, should_stop=clock)
+    generator.fit(graphs, **attributes, should_stop=clock)
     step, preparation = clock.result()
     settings = generator.settings.training
     log("measuring sampling")
-    sizes = sorted(map(len, graphs))
+    sizes = [nodes for nodes, count in generator.sizes.counts.items() for _ in range(count)]
     sampling, measured = _sampling(generator, sizes, number, seconds / 2)
     whole = (preparation + settings.steps * each for each in (step.mean, step.low, step.high))
     return Estimate(

@@ -20,6 +20,7 @@ from graphscore.datasets import (
     sample_planar,
     sample_sbm,
     sample_tree,
+    sample_weighted_community,
 )
 from graphscore.errors import DatasetError
 
@@ -46,16 +47,32 @@ def test_names() -> None:
         "community-small",
         "community-small-released",
         "ego-small",
+        "enzymes",
         "grid",
         "lobster",
+        "moses",
         "planar",
         "planar-spectre",
         "protein",
+        "qm9",
         "sbm",
         "sbm-spectre",
         "tree",
         "tree-spectre",
+        "weighted-community",
+        "zinc250k",
     ]
+
+
+def test_attributes_are_arguments_of_fit() -> None:
+    molecules = {"node_type": "element", "edge_type": "bond"}
+    assert {info.name: info.attributes for info in list_datasets() if info.attributes} == {
+        "enzymes": {"node_type": "label"},
+        "moses": molecules,
+        "qm9": molecules,
+        "weighted-community": {"edge_weight": "weight"},
+        "zinc250k": molecules,
+    }
 
 
 @pytest.mark.parametrize("name", OFFLINE)
@@ -88,7 +105,9 @@ def test_splits(name: str) -> None:
 
 def test_where_validation_is_held_out() -> None:
     families = ("planar", "sbm", "tree")
-    assert set(HELD_OUT) == {*families, *(f"{name}-spectre" for name in families)}
+    molecules = {"moses", "qm9", "zinc250k"}
+    published = {f"{name}-spectre" for name in families}
+    assert set(HELD_OUT) == {*families, *published, *molecules, "weighted-community"}
 
 
 def test_published_split_sizes() -> None:
@@ -96,7 +115,7 @@ def test_published_split_sizes() -> None:
     assert sizes["ego-small"] == (160, 40)
     assert sizes["community-small"] == sizes["community-small-released"] == (80, 20)
     assert sizes["grid"] == (80, 20)
-    assert {sizes[name] for name in HELD_OUT} == {(128, 40)}
+    assert {sizes[name] for name in HELD_OUT if name in OFFLINE} == {(128, 40)}
 
 
 def test_unknown_split() -> None:
@@ -155,7 +174,7 @@ def test_global_random_state_is_untouched(name: str) -> None:
     before = random.getstate(), np.random.get_state()  # noqa: NPY002
     load_dataset(name)
     sample_community(2, released=True)
-    for sample in (sample_planar, sample_sbm, sample_tree):
+    for sample in (sample_planar, sample_sbm, sample_tree, sample_weighted_community):
         sample(2)
     after = random.getstate(), np.random.get_state()  # noqa: NPY002
     assert before[0] == after[0]

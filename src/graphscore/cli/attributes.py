@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cyclopts import Group, Parameter
+
+from graphscore.streams import say
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @Parameter(name="*", group=Group("Attributes of nodes and edges", sort_key=1))
@@ -32,3 +37,17 @@ class AttributeOptions:
 
 NO_ATTRIBUTES = AttributeOptions()
 """Which edges there are, and nothing else."""
+
+
+def by_default(carried: Mapping[str, str], model: str) -> dict[str, str]:
+    """Return what a model learns of what a dataset's nodes and edges carry, and say so."""
+    from graphscore.models.registry import learnable
+
+    learned = learnable(model, carried)
+    if learned:
+        say(f"learned too: {_in_words(learned)} (--structure-only: edges only)")
+    return learned
+
+
+def _in_words(attributes: Mapping[str, str]) -> str:
+    return ", ".join(f"{kind.replace('_', ' ')} {name!r}" for kind, name in attributes.items())

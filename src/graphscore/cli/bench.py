@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING
 
-from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, load
+from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, carried_by, load
 from graphscore.cli.option_types import Flag, Number
 from graphscore.cli.tables import print_json, print_table
 from graphscore.streams import say
@@ -46,10 +46,14 @@ def bench(
         Print the estimate as JSON.
     """
     from graphscore.estimate import estimate
+    from graphscore.models.registry import learnable
 
+    attributes = learnable(model, carried_by(graphs))
+    of_edges = [name for kind, name in attributes.items() if kind.startswith("edge")]
     made = estimate(
-        load(graphs, reading, split="train", max_nodes=MAX_NODES),
+        load(graphs, reading, split="train", max_nodes=MAX_NODES, edge_attributes=of_edges),
         model=model,
+        attributes=attributes,
         number=number,
         device=device,
         log=say,

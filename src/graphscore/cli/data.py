@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import networkx as nx
 
-    from graphscore.graphs import AttributeSettings
+    from graphscore.graphs import AttributeSettings, GraphList, PackedGraphs
 
 FORMATS = "graph6, sparse6, json, jsonl, npz, graphml, gml, edgelist, tu"
 """Names of file formats for help; a test compares them with `graphscore.graphs.formats`, which
@@ -68,13 +68,16 @@ def load(
     split: str,
     max_nodes: int | None = None,
     edge_attributes: Collection[str] = (),
+    structure_only: bool = False,
 ) -> Sequence[nx.Graph[Any]]:
     """Read graphs from a dataset (`NAME` or `NAME:SPLIT`) or a path.
 
     Args:
         split: split of a dataset that is given without one.
         max_nodes: of a graph, where the options do not say it.
-        edge_attributes: names of those that are kept.
+        edge_attributes: names of those that are kept. Other weights are left out of a dataset, and
+            refused in files.
+        structure_only: leave weights out of files too.
     """
     from graphscore.datasets import list_datasets, load_dataset
     from graphscore.errors import DatasetError, did_you_mean
@@ -89,6 +92,8 @@ def load(
     )
     name, _, chosen = data.partition(":")
     names = [info.name for info in list_datasets()]
+    left_out = structure_only or name in names
+    read = {*edge_attributes, "weight"} if left_out else edge_attributes
     if name in names:
         graphs = load_dataset(name, data_dir=options.data_dir).split(chosen or split)
         clean = prepare_graphs(
@@ -96,7 +101,7 @@ def load(
             repairs=repairs,
             max_nodes=max_nodes,
             source=data,
-            edge_attributes=edge_attributes,
+            edge_attributes=read,
         )
     elif not _looks_like_a_path(data):
         raise DatasetError(
@@ -113,8 +118,10 @@ def load(
             max_total_edges=options.max_total_edges,
             max_bytes=options.max_bytes,
             max_seconds=options.max_read_seconds,
-            edge_attributes=edge_attributes,
+            edge_attributes=read,
         )
+    if left_out:
+        clean = _keeping(clean, edge_attributes)
     for repair, count in clean.repaired.items():
         say(f"{data}: {repair} in {count} of {len(clean)} graphs")
     return clean
@@ -135,6 +142,24 @@ def load_to_compare(
     return graphs
 
 
+def _keeping(
+    graphs: GraphList | PackedGraphs, edge_attributes: Collection[str]
+) -> GraphList | PackedGraphs:
+    """Return new graphs, of whose edges no other attributes are left than these."""
+    from graphscore.graphs import PackedGraphs
+
+    if isinstance(graphs, PackedGraphs):
+        return graphs.keeping(edge_attributes)
+    of_edges = [data for graph in graphs for *_, data in graph.edges(data=True)]
+    names = dict.fromkeys(name for data in of_edges for name in data)
+    others = [name for name in names if name not in edge_attributes]
+    for name in others:
+        for data in of_edges:
+            data.pop(name, None)
+    graphs.ignored += others
+    return graphs
+
+
 def _is_weighted(graphs: Sequence[nx.Graph[Any]]) -> bool:
     from graphscore.graphs import PackedGraphs
 
@@ -142,6 +167,14 @@ def _is_weighted(graphs: Sequence[nx.Graph[Any]]) -> bool:
         return "weight" in graphs.edge_types
     weights = (weight for graph in graphs for *_, weight in graph.edges(data="weight", default=1))
     return any(weight != 1 for weight in weights)
+
+
+def carried_by(data: str) -> dict[str, str]:
+    """Return what nodes and edges of a dataset carry, as arguments of `fit`; nothing of files."""
+    from graphscore.datasets import list_datasets
+
+    name = data.partition(":")[0]
+    return next((info.attributes for info in list_datasets() if info.name == name), {})
 
 
 def _looks_like_a_path(data: str) -> bool:

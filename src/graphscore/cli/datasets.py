@@ -36,6 +36,10 @@ def show(*, json: Flag = False) -> int:
         sizes = " to ".join(str(size) for size in sorted({info.min_nodes, info.max_nodes}))
         count = f"{info.num_graphs} graphs of {sizes} nodes."
         about = [f"{count} {info.description}", f"source: {info.source}"]
+        if info.attributes:
+            carried = info.attributes.items()
+            names = ", ".join(f"{kind.replace('_', ' ')} {name!r}" for kind, name in carried)
+            about.append(f"carries: {names}, which `graphscore train` learns too")
         if info.needs_download:
             about.append("downloaded on first use, or read from --data-dir / GRAPHSCORE_DATA")
         rows.append([info.name, "\n".join([*about, f"licence: {info.licence}", ""])])

@@ -7,16 +7,19 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
-from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions
-from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, load
+from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions, by_default
+from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, carried_by, load
 from graphscore.cli.info import report
 from graphscore.cli.option_types import Flag, Out, WholeNumber
 from graphscore.streams import say
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    import networkx as nx
 
     from graphscore.config import RunSettings
+    from graphscore.graphs import AttributeSettings
     from graphscore.settings import Settings
 
 
@@ -36,6 +39,7 @@ def train(
     accelerate: Literal["auto", "off"] = "auto",
     max_seconds: float | None = None,
     keep: WholeNumber = 2,
+    structure_only: Flag = False,
     validation: str | None = None,
     tensorboard: Flag = False,
     json: Flag = False,
@@ -77,6 +81,10 @@ def train(
         Stop after this time with a checkpoint to resume from.
     keep
         Checkpoints to keep; older ones are used when the newest is damaged.
+    structure_only
+        Learn which edges there are and nothing else, also of a dataset or file whose nodes and
+        edges carry something. Without it, what those of a dataset carry is learned too, or what is
+        named of it.
     validation
         Dataset name (its validation part is used), file or folder of graphs. When training is done,
         the sampler's settings are chosen by the distance to them and kept with the model.
@@ -94,13 +102,12 @@ def train(
     if max_seconds is not None and not max_seconds >= 0:
         raise SettingsError(f"--max-seconds {max_seconds:g}: give at least 0.")
     training = {"steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
-    network = {"communities": communities or None}
-    sections = {"network": _given(network), "training": _given(training)}
-    overrides = _given({"seed": seed, **sections, "attributes": attributes.given()})
+    overrides = _overrides(seed, communities, training, attributes)
     settings = _settings(out if resume else None, config, model, overrides)
+    settings = _with_attributes(settings, overrides, structure_only, data, resume)
     generator = GraphGenerator.from_settings(settings, device=device, accelerate=accelerate)
     learned = getattr(generator.settings, "attributes", NOTHING)
-    read = partial(load, options=reading, max_nodes=MAX_NODES, edge_attributes=learned.of_edges)
+    read = _reader(reading, learned, structure_only)
     graphs = read(data, split="train")
     # Before the long work, so that a wrong name costs nothing.
     held_out = None if validation is None else read(validation, split="val")
@@ -134,6 +141,52 @@ def _report(data: str, out: Path, *, finished: bool, json: bool) -> None:
             f"stopped early; continue with: graphscore train {quote(data)} --out {quote(str(out))}"
             " --resume (and --keep and options for reading graphs, if you gave any)"
         )
+
+
+def _reader(
+    reading: ReadingOptions, learned: AttributeSettings, structure_only: bool
+) -> Callable[..., Sequence[nx.Graph[Any]]]:
+    """What reads graphs with the attributes of edges that are learned."""
+    return partial(
+        load,
+        options=reading,
+        max_nodes=MAX_NODES,
+        edge_attributes=learned.of_edges,
+        structure_only=structure_only,
+    )
+
+
+def _overrides(
+    seed: int | None, communities: bool, training: dict[str, Any], attributes: AttributeOptions
+) -> dict[str, Any]:
+    """Return the settings that options gave."""
+    network = {"communities": communities or None}
+    sections = {"network": _given(network), "training": _given(training)}
+    return _given({"seed": seed, **sections, "attributes": attributes.given()})
+
+
+def _with_attributes(
+    settings: dict[str, Any],
+    overrides: dict[str, Any],
+    structure_only: bool,
+    data: str,
+    resume: bool,
+) -> dict[str, Any]:
+    """Settings with attributes that nobody named, or without any where that was asked for."""
+    from graphscore.errors import SettingsError
+
+    if structure_only:
+        if named := overrides.get("attributes"):
+            raise SettingsError(
+                f"--structure-only and --{min(named).replace('_', '-')} exclude each other. Give "
+                "only one of them."
+            )
+        return {name: value for name, value in settings.items() if name != "attributes"}
+    carried = carried_by(data)
+    if resume or not carried or "attributes" in settings:
+        return settings
+    learned = by_default(carried, settings["model"])
+    return {**settings, "attributes": learned} if learned else settings
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

@@ -50,8 +50,24 @@ def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path:
         'here'
     """
     chosen = data_dir or os.environ.get(DATA_VARIABLE)
+    return _usable(Path(chosen)) if chosen else cache_folder()
+
+
+def cache_folder() -> Path:
+    """Return the folder of what can be made again: `$XDG_CACHE_HOME/graphscore`, see `data_folder`.
+
+    Raises:
+        DatasetError: as `data_folder`.
+
+    Example:
+        >>> cache_folder().name
+        'graphscore'
+    """
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    folder = Path(chosen or f"{cache}/graphscore")
+    return _usable(Path(f"{cache}/graphscore"))
+
+
+def _usable(folder: Path) -> Path:
     try:
         folder = folder.expanduser()
         with contextlib.suppress(OSError):

@@ -11,7 +11,6 @@ import gzip
 import hashlib
 import io
 import json
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 
 from graphscore.atomic import write_file
 from graphscore.datasets.dataset import Dataset, DatasetInfo
-from graphscore.datasets.download import MAX_BYTES, data_folder
+from graphscore.datasets.download import MAX_BYTES, cache_folder, data_folder
 from graphscore.datasets.https import fetch_bytes
 from graphscore.errors import DatasetError, OutputError
 from graphscore.seeding import numpy_generator
@@ -143,16 +142,18 @@ def _values(content: bytes) -> list[str]:
 def _graphs(published: Molecules, smiles: list[str]) -> PackedGraphs:
     """Return the molecules as graphs, kept from the last time if there was one."""
     # Imported here because it imports torch, which listing datasets does not need.
-    from graphscore.graphs.molecules import kekulised, packed_molecules
+    from graphscore.graphs.molecules import BOND, ELEMENT, kekulised, packed_molecules
     from graphscore.graphs.packed import PackedGraphs
 
     digest = hashlib.sha256("".join(lines.sha256 for lines in published.smiles).encode())
-    kept = data_folder() / FOLDER / f"{published.info.name}-{digest.hexdigest()[:16]}.npz"
-    # A file that is not what was written there is made anew.
-    with contextlib.suppress(OSError, ValueError, KeyError, zipfile.BadZipFile):
+    # Not in the data folder, which may be shared or read-only.
+    kept = cache_folder() / FOLDER / f"{published.info.name}-{digest.hexdigest()[:16]}.npz"
+    # A file that is not what was written there is made anew. Reading one raises many types.
+    with contextlib.suppress(Exception):
         with np.load(kept, allow_pickle=False) as arrays:
             found = PackedGraphs.of_arrays(arrays)
-        if len(found) == len(smiles):
+        carried = [*found.node_types, *found.edge_types]
+        if len(found) == len(smiles) and carried == [ELEMENT, BOND]:
             return found
     say(f"{published.info.name}: reading {len(smiles):,} molecules, once; this takes a while")
     graphs = packed_molecules(map(kekulised, smiles))

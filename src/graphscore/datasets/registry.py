@@ -16,6 +16,7 @@ import networkx as nx
 from graphscore.datasets import (
     community,
     ego,
+    enzymes,
     grid,
     lobster,
     molecules,
@@ -24,6 +25,7 @@ from graphscore.datasets import (
     sbm,
     spectre,
     tree,
+    weighted_community,
 )
 from graphscore.datasets.dataset import Dataset, DatasetInfo
 from graphscore.errors import DatasetError, did_you_mean
@@ -38,6 +40,7 @@ _DATASETS: dict[str, tuple[DatasetInfo, _Loader]] = {
         (community.INFO, lambda seed, _: community.load(seed, released=False)),
         (community.INFO_RELEASED, lambda seed, _: community.load(seed, released=True)),
         (ego.INFO, lambda _seed, _: ego.load()),
+        (enzymes.INFO, lambda _seed, data_dir: enzymes.load(data_dir)),
         (grid.INFO, lambda seed, _: grid.load(seed)),
         (lobster.INFO, lambda seed, _: lobster.load(seed)),
         (molecules.MOSES.info, lambda _seed, data_dir: molecules.load(molecules.MOSES, data_dir)),
@@ -49,6 +52,7 @@ _DATASETS: dict[str, tuple[DatasetInfo, _Loader]] = {
         (spectre.SBM.info, lambda _seed, data_dir: spectre.load(spectre.SBM, data_dir)),
         (tree.INFO, lambda seed, _: tree.load(seed)),
         (spectre.TREE.info, lambda _seed, data_dir: spectre.load(spectre.TREE, data_dir)),
+        (weighted_community.INFO, lambda seed, _: weighted_community.load(seed)),
         (
             molecules.ZINC250K.info,
             lambda _seed, data_dir: molecules.load(molecules.ZINC250K, data_dir),
@@ -62,7 +66,7 @@ def list_datasets() -> list[DatasetInfo]:
 
     Example:
         >>> [info.name for info in list_datasets() if info.needs_download]
-        ['protein']
+        ['enzymes', 'moses', 'protein', 'qm9', 'zinc250k']
     """
     return [info for info, _ in _DATASETS.values()]
 

@@ -110,6 +110,24 @@ def check_settings(given: Mapping[str, Any], *, on_cpu: bool) -> RunSettings:
         raise error
 
 
+def learnable(name: str, attributes: Mapping[str, str]) -> dict[str, str]:
+    """Return those attributes, by their names in `AttributeSettings`, that a model can learn.
+
+    Raises:
+        SettingsError: there is no such model.
+
+    >>> learnable("edp-gnn", {"node_type": "element", "edge_type": "bond"})
+    {'node_type': 'element'}
+    """
+    find_entry(name)
+    learned = {}
+    for kind, attribute in attributes.items():
+        with suppress(SettingsError):
+            resolve_settings({"model": name, "attributes": {kind: attribute}}, nodes=1, on_cpu=True)
+            learned[kind] = attribute
+    return learned
+
+
 def stored_settings(values: Mapping[str, Any]) -> RunSettings:
     """Return the settings of a stored model, which are complete.
 
