@@ -16,10 +16,11 @@ import numpy as np
 
 from graphscore.atomic import write_file
 from graphscore.config import merge
-from graphscore.datasets import load_dataset
+from graphscore.datasets import load_dataset, molecules
 from graphscore.generator import GraphGenerator
 from graphscore.graphs.molecules import BOND, ELEMENT
 from graphscore.graphs.packed import PackedGraphs
+from graphscore.metrics.molecules import MoleculeSet, evaluate_molecules
 from graphscore.seeding import derive_seed
 from reproduce.context import Context, Record
 from reproduce.core import has_checkpoint, parameter_count, read_document, sampler_of
@@ -148,22 +149,34 @@ def drawn_file(context: Context, name: str, which: str) -> Path:
 
 def _judge(context: Context, name: str, which: str) -> Record:
     """Judge molecules: drawn ones, or for "known" training molecules."""
-    from graphscore.metrics.molecules import evaluate_molecules
-
-    file, data = context.plan(NAME), load_dataset(name, data_dir=context.data_dir)
+    file, published = context.plan(NAME), molecules.PUBLISHED[name]
+    data = load_dataset(name, data_dir=context.data_dir)
+    texts = molecules.smiles_of(published, data, context.data_dir)
     part = "test" if which.startswith(("seed", "known")) else "val"
     if which == "known":
-        number = min(file["samples"], len(data.train))
+        number = min(file["samples"], len(texts["train"]))
         stream = np.random.default_rng(derive_seed(file["seed"], NAME, name, which))
+        chosen = np.sort(stream.choice(len(texts["train"]), number, replace=False))
         drawn: Any = data.train
-        graphs = drawn[np.sort(stream.choice(len(drawn), number, replace=False))]
+        graphs = drawn[chosen]
     else:
         if not context.has_part(f"{name}_drawn-{which}"):
             return {"skipped": f"{name}_drawn-{which} is not there"}
         with np.load(drawn_file(context, name, which), allow_pickle=False) as arrays:
             graphs = PackedGraphs.of_arrays(arrays)
-    found = evaluate_molecules(graphs, data.split(part), training=data.train)
+    reference, training = _read(name, part, texts[part]), _read(name, "train", texts["train"])
+    found = evaluate_molecules(graphs, reference, training=training)
     return {"part": part, **found.to_dict()}
+
+
+_SETS: dict[tuple[str, str], MoleculeSet] = {}
+
+
+def _read(name: str, part: str, texts: Sequence[str]) -> MoleculeSet:
+    """Molecules of a part as they were published, read once."""
+    if (name, part) not in _SETS:
+        _SETS[name, part] = MoleculeSet.of(texts, f"{name}:{part}")
+    return _SETS[name, part]
 
 
 # ---------------------------------------------------------------------- the record

@@ -257,3 +257,21 @@ MOSES = Molecules(
         ),
     ),
 )
+
+PUBLISHED = {each.info.name: each for each in (QM9, ZINC250K, MOSES)}
+"""All of them by name."""
+
+
+def smiles_of(
+    published: Molecules, data: Dataset, data_dir: str | PathLike[str] | None = None
+) -> dict[str, list[str]]:
+    """Return the SMILES of the parts of a set as they were published, stereochemistry included.
+
+    Args:
+        published: the set.
+        data: the same, loaded.
+        data_dir: as `load`.
+    """
+    every = [smiles for lines in published.smiles for smiles in values_of(lines, data_dir)]
+    assert data.parts is not None
+    return {name: [every[row] for row in rows.tolist()] for name, rows in data.parts.items()}
