@@ -23,7 +23,7 @@ MOST_TYPES = 20
 @Parameter(name="*", group=Group("Attributes of nodes and edges", sort_key=1))
 @dataclass(frozen=True)
 class AttributeOptions:
-    """Names of attributes; files of GraphML and GML have them."""
+    """Names of attributes; files of GraphML and GML have them, SMILES and SDF need no names."""
 
     node_type: str | None = None
     """Node attribute with one of several values, such as an element."""
@@ -44,6 +44,12 @@ class AttributeOptions:
 
 NO_ATTRIBUTES = AttributeOptions()
 """Which edges there are, and nothing else."""
+
+
+def in_words(names: AttributeSettings) -> str:
+    """Name attributes for people to read."""
+    of_nodes = [f"node attribute {name!r}" for name in names.of_nodes]
+    return " and ".join([*of_nodes, *(f"edge attribute {name!r}" for name in names.of_edges)])
 
 
 def say_ignored(graphs: Sequence[nx.Graph[Any]], learned: AttributeSettings) -> None:

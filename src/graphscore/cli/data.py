@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from graphscore.graphs import AttributeSettings
 
-FORMATS = "graph6, sparse6, npz, graphml, gml, edgelist, tu"
+FORMATS = "graph6, sparse6, npz, graphml, gml, edgelist, smiles, sdf, tu"
 """Names of file formats for help; a test compares them with `graphscore.graphs.formats`, which
 is not imported here because it imports torch."""
 MAX_TOTAL_NODES, MAX_TOTAL_EDGES, MAX_BYTES = 1_000_000, 2_000_000, 64 * 2**20
@@ -134,6 +134,19 @@ def load_to_compare(
     if "weight" not in names.of_edges and any(weight != 1 for weight in weights):
         say(f"{data}: weights of edges are not compared")
     return graphs
+
+
+def carried_by(data: str, options: ReadingOptions) -> AttributeSettings:
+    """Return the attributes that a dataset, or any file of this format, has."""
+    from graphscore.datasets import list_datasets
+    from graphscore.graphs import AttributeSettings
+    from graphscore.graphs.files import always_carried
+
+    of_datasets = {info.name: info.attributes for info in list_datasets()}
+    attributes = of_datasets.get(data.partition(":")[0])
+    if attributes is not None:
+        return AttributeSettings(**attributes)
+    return always_carried(data, format=options.format)
 
 
 def _looks_like_a_path(data: str) -> bool:

@@ -7,16 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions, say_not_compared
-from graphscore.cli.data import READING, ReadingOptions, load_to_compare
+from graphscore.cli.attributes import (
+    NO_ATTRIBUTES,
+    AttributeOptions,
+    in_words,
+    say_not_compared,
+)
+from graphscore.cli.data import READING, ReadingOptions, carried_by, load_to_compare
 from graphscore.cli.option_types import Flag
 from graphscore.cli.tables import print_evaluations, print_json, print_text
+from graphscore.streams import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import networkx as nx
 
+    from graphscore.graphs import AttributeSettings
     from graphscore.metrics import EvaluationResult
 
     Graphs = Sequence[nx.Graph[Any]]
@@ -37,7 +44,8 @@ def evaluate(
     """Compare graphs from any model with reference graphs: MMD, uniqueness, novelty.
 
     Which edges there are is compared, and what nodes and edges carry where its name is given: in
-    MMDs of their own, and types of nodes and edges also in uniqueness and novelty.
+    MMDs of their own, and types of nodes and edges also in uniqueness and novelty. Of molecules
+    (SMILES and SDF) elements and bonds are compared without being named.
 
     Parameters
     ----------
@@ -62,9 +70,11 @@ def evaluate(
     """
     from graphscore import metrics
     from graphscore.errors import SettingsError
-    from graphscore.graphs import AttributeSettings
+    from graphscore.graphs import NOTHING, AttributeSettings
 
     names = AttributeSettings(**attributes.given())
+    if names == NOTHING:
+        names = _carried_by_all([samples, reference, training], reading)
     check = None if valid is None else metrics.validity_of(valid)
     if valid is not None and check is None:
         known_checks = ", ".join(metrics.VALIDITY_CHECKS)
@@ -108,3 +118,14 @@ def evaluate(
         for reason, number in shares.invalid_reasons.items():
             print_text(f"  not valid: {reason} ({number} of {shares.sample_count})")
     return 0
+
+
+def _carried_by_all(lists: Sequence[str | None], options: ReadingOptions) -> AttributeSettings:
+    """Return the attributes that all lists of graphs are known to have, and say which."""
+    from graphscore.graphs import NOTHING
+
+    found = [carried_by(data, options) for data in lists if data is not None]
+    if found[0] == NOTHING or any(names != found[0] for names in found):
+        return NOTHING
+    say(f"comparing {in_words(found[0])} too")
+    return found[0]

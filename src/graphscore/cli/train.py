@@ -7,8 +7,8 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
-from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions, say_ignored
-from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, load
+from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions, in_words, say_ignored
+from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, carried_by, load
 from graphscore.cli.info import report
 from graphscore.cli.option_types import Flag, Out, WholeNumber
 from graphscore.streams import say
@@ -43,6 +43,8 @@ def train(
     attributes: AttributeOptions = NO_ATTRIBUTES,
 ) -> int:
     """Learn a distribution of graphs from DATA into the run folder OUT.
+
+    Of molecules (SMILES and SDF) elements and bonds are learned without being named.
 
     Parameters
     ----------
@@ -98,6 +100,8 @@ def train(
     sections = {"network": _given(network), "training": _given(training)}
     overrides = _given({"seed": seed, **sections, "attributes": attributes.given()})
     settings = _settings(out if resume else None, config, model, overrides)
+    if not (resume or settings.get("attributes")):
+        settings = _with_carried(settings, data, reading)
     generator = GraphGenerator.from_settings(settings, device=device, accelerate=accelerate)
     learned = getattr(generator.settings, "attributes", NOTHING)
     read = partial(load, options=reading, max_nodes=MAX_NODES, edge_attributes=learned.of_edges)
@@ -169,6 +173,24 @@ def _settings(
             "Continue with the same one, or start a new run."
         )
     return merge({**merge(given, from_file), "model": name}, overrides)
+
+
+def _with_carried(settings: dict[str, Any], data: str, reading: ReadingOptions) -> dict[str, Any]:
+    """Add the attributes that the graphs are known to have, where the model can learn them."""
+    from graphscore.errors import SettingsError
+    from graphscore.graphs import NOTHING
+    from graphscore.models.registry import check_settings
+
+    carried = carried_by(data, reading)
+    with_them = {**settings, "attributes": carried.model_dump(mode="json", exclude_defaults=True)}
+    if carried == NOTHING:
+        return settings
+    try:
+        check_settings(with_them, on_cpu=True)
+    except SettingsError:
+        return settings
+    say(f"{data}: learning {in_words(carried)} too")
+    return with_them
 
 
 def _check_sections(settings: RunSettings, needed: Mapping[str, tuple[object, str]]) -> None:

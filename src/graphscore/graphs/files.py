@@ -14,7 +14,7 @@ import networkx as nx
 
 from graphscore import atomic
 from graphscore.errors import GraphDataError, OutputError
-from graphscore.graphs.attributes import AttributeSettings
+from graphscore.graphs.attributes import NOTHING, AttributeSettings
 from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.contents import contents, members
 from graphscore.graphs.formats import FORMATS, Format, ManyPerFile, OnePerFile, WholeFolder
@@ -58,8 +58,9 @@ def read_graphs(
     first one is built.
 
     Args:
-        path: .g6, .s6, .npz, .graphml, .gml or edge list (.edges, .edgelist, .txt), all but .npz
-            optionally with .gz; or a folder of GraphML, GML or edge-list files or in TU format.
+        path: .g6, .s6, .npz, .graphml, .gml, edge list (.edges, .edgelist, .txt), SMILES (.smi,
+            .smiles) or SDF (.sdf, .mol), all but .npz optionally with .gz; or a folder of GraphML,
+            GML or edge-list files or in TU format.
         format: one of `FORMAT_NAMES`; by default it follows from the name.
         repairs: the defects to repair instead of refusing the file.
         max_nodes: largest number of nodes allowed, counted after repairs; by default
@@ -69,9 +70,10 @@ def read_graphs(
         max_bytes: of all files together, after decompression.
         max_seconds: for the whole call.
         edge_attributes: names of those that are kept, where a format has them; with "weight" among
-            them, any weight is.
+            them, any weight is. SMILES and SDF always have "bond".
 
     Raises:
+        MissingExtraError: SMILES or SDF without RDKit.
         GraphDataError: the path is missing, unreadable, no regular file, damaged, of unknown
             format, over a limit or holds a graph that is refused; the message names the file and
             line. There is no partial result.
@@ -93,6 +95,8 @@ def read_graphs(
     if repairs.largest_component:  # a larger graph may be reduced
         limits = replace(limits, max_nodes=max(asked, MAX_NODES))
     reading = Reading(limits, repairs, edge_attributes)
+    always = always_carried(path, format=format).of_edges
+    asked_for = reading.edge_attributes
     try:
         if not path.exists():
             raise GraphDataError(f"{path}: no such file or folder. Check the path.")
@@ -102,9 +106,9 @@ def read_graphs(
             repairs=repairs,
             max_nodes=asked,
             source=path.name,
-            edge_attributes=edge_attributes,
+            edge_attributes=(*asked_for, *always),
         )
-        result.ignored = list(reading.ignored)
+        result.ignored = list(reading.ignored) + [n for n in always if n not in asked_for]
         return result
     except OSError as error:
         where = error.filename or path
@@ -125,7 +129,8 @@ def write_graphs(
 
     An existing file is replaced; a folder is written only where none, or an empty one, exists.
     .npz and TU keep the node attribute "x" (TU also integer "label"s), GraphML and GML keep number
-    and text attributes of nodes and edges, the other formats keep the structure only.
+    and text attributes of nodes and edges, SMILES and SDF hold molecules, the other formats keep
+    the structure only. Molecules that are not valid are written as they are.
 
     Args:
         path: the suffix gives the format. For GraphML, GML and edge lists it is one file for one
@@ -135,6 +140,7 @@ def write_graphs(
 
     Raises:
         GraphDataError: unknown format, or a graph that is refused.
+        MissingExtraError: SMILES or SDF without RDKit.
         OutputError: the target cannot be written; what was there before is then intact.
     """
     if not isinstance(path, str | os.PathLike):
@@ -182,7 +188,9 @@ def lost_attributes(
     """
     form = _Named.of(Path(path), format).form
     if not (isinstance(form, OnePerFile) and form.keeps_attributes):
-        return [*names.of_nodes, *names.of_edges]
+        always = always_carried(path, format=format)
+        of_nodes = [name for name in names.of_nodes if name not in always.of_nodes]
+        return of_nodes + [name for name in names.of_edges if name not in always.of_edges]
     lost = []
     probe: nx.Graph[Any] = nx.path_graph(2)
     every = [(probe.nodes[0], name, False) for name in names.of_nodes]
@@ -196,6 +204,17 @@ def lost_attributes(
         lost += [] if kept.get(name) == "a" else [name]
         del place[name]
     return lost
+
+
+def always_carried(path: str | os.PathLike[str], *, format: str | None = None) -> AttributeSettings:
+    """Return the attributes that graphs always have in files of this name, such as molecules.
+
+    >>> always_carried("new.smi").node_type, always_carried("new.g6").node_type
+    ('element', None)
+    """
+    name = format or _BY_SUFFIX.get(_suffix(Path(path).name))
+    form = FORMATS.get(name or "")
+    return form.always if isinstance(form, ManyPerFile) else NOTHING
 
 
 def check_target(path: str | os.PathLike[str], number: int, *, format: str | None = None) -> None:
@@ -279,6 +298,8 @@ class _Named:
     @property
     def keeps_attributes(self) -> bool:
         """Whether the format has attributes of nodes and edges."""
+        if isinstance(self.form, ManyPerFile):
+            return self.form.always != NOTHING
         return isinstance(self.form, OnePerFile) and self.form.keeps_attributes
 
     def is_folder(self, path: Path, number: int) -> bool:

@@ -39,7 +39,7 @@ _REAL, _INTEGER = "buif", "iu"  # what numpy calls booleans, integers and floats
 
 class GraphList(list["nx.Graph[Any]"]):
     """A list of clean graphs with the number of graphs that each repair changed (`repaired`), and
-    the edge attributes of their file that were not kept (`ignored`).
+    the edge attributes of their file that were not asked for (`ignored`).
 
     >>> loop = nx.Graph([(0, 0), (0, 1)])
     >>> prepare_graphs([loop], repairs=Repairs(drop_self_loops=True)).repaired

@@ -14,8 +14,10 @@ from typing import Any
 
 import networkx as nx
 
-from graphscore.graphs.formats import edge_list, gml, graph6, graphml, npz, tu
+from graphscore.graphs.attributes import NOTHING, AttributeSettings
+from graphscore.graphs.formats import edge_list, gml, graph6, graphml, npz, sdf, smiles, tu
 from graphscore.graphs.limits import Bytes, Reading
+from graphscore.graphs.molecules import MOLECULES
 from graphscore.graphs.validation import Candidate
 
 Decode = Callable[[Bytes, str, Reading], Iterator[Candidate]]
@@ -30,12 +32,14 @@ class ManyPerFile:
         decode: function of the bytes, the file's name (for errors) and the limits.
         encode: function of graphs on nodes 0..n-1.
         compressed: whether the format is compressed already, so that .gz is refused.
+        always: attributes that all graphs have in it, and no others.
     """
 
     suffixes: tuple[str, ...]
     decode: Decode
     encode: Callable[[Sequence[nx.Graph[Any]]], bytes]
     compressed: bool = False
+    always: AttributeSettings = NOTHING
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,10 @@ FORMATS: dict[str, Format] = {
     "edgelist": OnePerFile(
         (".edges", ".edgelist", ".txt"), edge_list.decode_edge_list, edge_list.encode_edge_list
     ),
+    "smiles": ManyPerFile(
+        (".smi", ".smiles"), smiles.decode_smiles, smiles.encode_smiles, always=MOLECULES
+    ),
+    "sdf": ManyPerFile((".sdf", ".mol"), sdf.decode_sdf, sdf.encode_sdf, always=MOLECULES),
     "tu": WholeFolder(
         (tu.ARCS, tu.INDICATOR), (tu.LABELS, tu.ATTRIBUTES), tu.decode_tu, tu.encode_tu
     ),
