@@ -78,7 +78,8 @@ def as_kekule(molecule: Any) -> Any:
         molecule = chem.RemoveHs(molecule)
         chem.Kekulize(molecule, clearAromaticFlags=True)
     except (ValueError, RuntimeError) as error:
-        raise ValueError(f"RDKit cannot take it ({str(error).strip()})") from None
+        reason = str(error).strip().partition("\n")[0]
+        raise ValueError(f"RDKit cannot take it ({reason})") from None
     if not molecule.GetNumAtoms():
         raise ValueError("a molecule without atoms")
     for bond in molecule.GetBonds():

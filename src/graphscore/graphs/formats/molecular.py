@@ -18,6 +18,8 @@ MAX_ATOMS = 10_000
 MAX_RINGS = 500
 """Rings of a molecule, counted as bonds that close one; the time that RDKit takes grows with the
 square of their number."""
+MAX_BONDS = 40
+"""Bonds of an atom; RDKit takes the sum of their orders modulo 256."""
 DROPPED, INVALID = (
     "stereochemistry, isotopes or radicals dropped",
     "invalid molecules read as written",
@@ -63,16 +65,22 @@ def candidates(
 
 
 def check_molecule(where: str, molecule: Any) -> None:
-    """Refuse a molecule that RDKit would take too long for.
+    """Refuse a molecule that RDKit would take too long for, or count wrongly.
 
     Raises:
-        GraphDataError: too many atoms or rings.
+        GraphDataError: too many atoms, bonds of one atom, or rings.
     """
     atoms = molecule.GetNumAtoms()
     if atoms > MAX_ATOMS:
         raise GraphDataError(
             f"{where}: {atoms} atoms, but at most {MAX_ATOMS} are read and written as a molecule. "
             "Use another format."
+        )
+    most = max((atom.GetDegree() for atom in molecule.GetAtoms()), default=0)
+    if most > MAX_BONDS:
+        raise GraphDataError(
+            f"{where}: an atom with {most} bonds, but at most {MAX_BONDS} are read and written "
+            "in a molecule. Use another format."
         )
     check_rings(where, [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in molecule.GetBonds()])
 
@@ -97,8 +105,12 @@ def check_rings(where: str, bonds: Sequence[tuple[Any, Any]]) -> None:
 def _without_hydrogens(where: str, molecule: Any) -> tuple[Any, bool]:
     """Return a Kekulé structure, and whether it is only what was written, which is not valid."""
     chem = rdkit()
-    if not all(atom.GetAtomicNum() for atom in molecule.GetAtoms()):
-        raise GraphDataError(f"{where}: an atom of no element, such as '*'. Remove the molecule.")
+    for atom in molecule.GetAtoms():
+        if not atom.GetAtomicNum():
+            raise GraphDataError(
+                f"{where}: an atom of no element, such as '*'. Remove the molecule."
+            )
+        atom.SetIsotope(0)  # RDKit would keep hydrogens that have one
     chem.RemoveStereochemistry(molecule)
     try:
         return as_kekule(molecule), False

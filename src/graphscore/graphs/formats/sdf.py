@@ -96,9 +96,10 @@ def _has_large_charge(block: str) -> bool:
 def _is_more(chem: Any, molecule: Any) -> bool:
     """Return whether a molecule has isotopes or stereochemistry that is drawn."""
     plain = {chem.BondDir.NONE, chem.BondDir.UNKNOWN, chem.BondDir.EITHERDOUBLE}
-    return any(atom.GetIsotope() for atom in molecule.GetAtoms()) or any(
-        bond.GetBondDir() not in plain for bond in molecule.GetBonds()
-    )
+    unspecified = chem.ChiralType.CHI_UNSPECIFIED
+    return any(
+        atom.GetIsotope() or atom.GetChiralTag() != unspecified for atom in molecule.GetAtoms()
+    ) or any(bond.GetBondDir() not in plain for bond in molecule.GetBonds())
 
 
 def encode_sdf(graphs: Sequence[nx.Graph[Any]]) -> bytes:
