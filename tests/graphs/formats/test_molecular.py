@@ -157,12 +157,10 @@ def test_a_record_of_sdf(read, tmp_path):
     assert canonical(graphs) == ["CO", "C", "CC(N)O"]
     assert graphs.repaired == {DROPPED: 2}
     assert canonical(read(blocks[0], "m.mol")) == ["CO"]
-    for wrong in ("", "\n\n\n  1  0  0\n", blocks[0].replace("C  ", "Xx "), blocks[0] * 2):
-        shift = text.count("\n") + 2
-        if wrong == blocks[0] * 2:  # what stands behind a molecule is data
-            assert len(read(f"{text}$$$$\n{wrong}$$$$\n", "m.sdf")) == 4
-            continue
-        with pytest.raises(GraphDataError, match=rf"m\.sdf line {shift - 1}: no molecule"):
+    assert len(read(f"{text}$$$$\n{blocks[0] * 2}$$$$\n", "m.sdf")) == 4  # data behind a molecule
+    line = text.count("\n") + 2
+    for wrong in ("", "\n\n\n  1  0  0\n", blocks[0].replace("C  ", "Xx ")):
+        with pytest.raises(GraphDataError, match=rf"m\.sdf line {line}: no molecule"):
             read(f"{text}$$$$\n{wrong}$$$$\n", "m.sdf")
     with pytest.raises(GraphDataError, match="a molecule without atoms"):
         read("\n\n\n  0  0  0  0  0  0  0  0  0  0999 V2000\nM  END\n$$$$\n", "m.sdf")

@@ -76,13 +76,16 @@ def check_molecule(where: str, molecule: Any) -> None:
             f"{where}: {atoms} atoms, but at most {MAX_ATOMS} are read and written as a molecule. "
             "Use another format."
         )
-    most = max((atom.GetDegree() for atom in molecule.GetAtoms()), default=0)
+    if atoms <= MAX_BONDS and molecule.GetNumBonds() <= MAX_RINGS:
+        return
+    most = max(atom.GetDegree() for atom in molecule.GetAtoms())
     if most > MAX_BONDS:
         raise GraphDataError(
             f"{where}: an atom with {most} bonds, but at most {MAX_BONDS} are read and written "
             "in a molecule. Use another format."
         )
-    check_rings(where, [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in molecule.GetBonds()])
+    if molecule.GetNumBonds() > MAX_RINGS:
+        check_rings(where, [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in molecule.GetBonds()])
 
 
 def check_rings(where: str, bonds: Sequence[tuple[Any, Any]]) -> None:
@@ -110,7 +113,8 @@ def _without_hydrogens(where: str, molecule: Any) -> tuple[Any, bool]:
             raise GraphDataError(
                 f"{where}: an atom of no element, such as '*'. Remove the molecule."
             )
-        atom.SetIsotope(0)  # RDKit would keep hydrogens that have one
+        if atom.GetIsotope():
+            atom.SetIsotope(0)  # RDKit would keep hydrogens that have one
     chem.RemoveStereochemistry(molecule)
     try:
         return as_kekule(molecule), False
