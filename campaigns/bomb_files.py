@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from campaigns import bomb_archives, bomb_json, bomb_markup, bomb_others, bomb_texts
+from campaigns import (
+    bomb_archives,
+    bomb_json,
+    bomb_markup,
+    bomb_molecules,
+    bomb_others,
+    bomb_texts,
+)
 from campaigns.bomb_parts import Bomb
 
 
@@ -20,5 +27,7 @@ def bombs() -> list[Bomb]:
         *bomb_archives.npz(),
         *bomb_archives.attributes(),
         *bomb_texts.tu(),
+        *bomb_molecules.smiles(),
+        *bomb_molecules.sdf(),
         *bomb_others.others(),
     ]

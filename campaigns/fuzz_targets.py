@@ -37,9 +37,10 @@ from graphscore.artifacts.stored import read_document_file, read_tensors
 from graphscore.cli.sample import parsed_communities
 from graphscore.config import RunSettings, read_config
 from graphscore.errors import GraphscoreError
-from graphscore.graphs import Repairs, read_graphs
+from graphscore.graphs import NOTHING, Repairs, read_graphs
 from graphscore.graphs.formats import FORMATS, ManyPerFile, OnePerFile, WholeFolder
 from graphscore.graphs.formats.npz import encode_npz
+from graphscore.graphs.molecules import BOND, ELEMENT
 from graphscore.models import MODELS, resolve_settings
 from graphscore.models.registry import check_settings
 from graphscore.training.training_state import AVERAGE, OPTIMISER
@@ -134,12 +135,26 @@ def some_graphs() -> list[nx.Graph[Any]]:
     return [nx.empty_graph(1), nx.cycle_graph(5), nx.star_graph(4), featured]
 
 
+def some_molecules() -> list[nx.Graph[Any]]:
+    """Return an ion, a ring and a molecule that is not valid."""
+    ion, ring, crowded = nx.empty_graph(2), nx.cycle_graph(6), nx.star_graph(5)
+    nx.set_node_attributes(ion, {0: "Na+", 1: "Cl-"}, ELEMENT)
+    for graph in (ring, crowded):
+        nx.set_node_attributes(graph, dict.fromkeys(graph, "C"), ELEMENT)
+        nx.set_edge_attributes(graph, dict.fromkeys(graph.edges, "single"), BOND)
+    for tail in (0, 2, 4):
+        ring.edges[tail, tail + 1][BOND] = "double"
+    return [ion, ring, crowded]
+
+
 def many_per_file(form: ManyPerFile) -> Target:
     def read(data: bytes, folder: Path) -> None:
         read_as_graphs(written(folder, f"g{form.suffixes[0]}", data))
 
     plain, words = some_graphs()[:3], JSON_GRAPH if ".json" in form.suffixes[0] else LINES
     groups = [plain, [plain[1]], *([some_graphs()[3:]] if form.keeps_attributes else [])]
+    if form.always != NOTHING:
+        groups = [some_molecules(), [some_molecules()[1]]]
     return Target(read, lambda: [form.encode(graphs) for graphs in groups], words)
 
 
@@ -303,7 +318,7 @@ def read_communities(data: bytes, folder: Path) -> None:
     demand(bool(sizes) and all(size >= 1 for size in sizes), "no sizes")
 
 
-LINES = (b":", b">>", b"~")
+LINES = (b":", b">>", b"~", b"[C@H]", b"%(99)", b"c1", b"V3000", b"M  V30 ", b"M  CHG  1", b"$$$$")
 JSON_GRAPH = (b'"nodes":[', b'"edges":[', b'"links":[', b'"id":', b'{"source":0,"target":', b"{},")
 TEXT = (b"# nodes: ", b"node", b"edge", b"source", b"target", b"id ", b"label ", b"directed 1")
 MARKUP = (*TEXT, b"<key ", b"<data ", b"<!DOCTYPE ", b"<!ENTITY ", b"CDATA", b"&amp;")

@@ -2,7 +2,7 @@
 
     python -m scripts.licences
 
-What graphscore needs at run time, the extra tensorboard included, must be permissive. Tools of
+What graphscore needs at run time, the locked extras included, must be permissive. Tools of
 developers may be under the MPL besides, which binds only changes of their own files. The extra pyg
 is not locked, so it is not checked here; torch-geometric itself is under the MIT licence.
 """
@@ -13,6 +13,7 @@ import sys
 from itertools import chain
 
 from scripts.dependencies import all_locked, closure, licence_of, project
+from scripts.lock import EXTRAS
 
 SPDX = {
     *("0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause"),
@@ -47,7 +48,7 @@ def licences() -> dict[str, dict[str, str]]:
     """Return the licence of every package of the lock, in groups: core, extras, tools."""
     groups = project()
     core = closure(groups["core"])
-    extras = closure(groups["tensorboard"]) - core
+    extras = closure(chain.from_iterable(groups[extra] for extra in EXTRAS)) - core
     names = {"core": core, "extras": extras, "tools": set(all_locked()) - core - extras}
     return {
         group: {name: STATED_ELSEWHERE.get(name) or licence_of(name) for name in sorted(members)}

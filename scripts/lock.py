@@ -24,7 +24,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 LOCK = "requirements.lock"
 UV = "uv==0.13.8"
-EXTRAS = ("tensorboard",)
+EXTRAS = ("molecules", "tensorboard")
+"""Extras that are locked; pyg is not, because its packages depend on the build of torch."""
 PYTHONS = ("3.11", "3.12", "3.13")
 PLATFORMS = (
     "x86_64-unknown-linux-gnu",

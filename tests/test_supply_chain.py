@@ -30,13 +30,16 @@ from scripts.dependencies import (
     read_lock,
 )
 from scripts.licences import PERMISSIVE, allowed, licences, refused
-from scripts.lock import PYTHONS, tidied
+from scripts.lock import EXTRAS, PYTHONS, tidied
 
 TOOLS = (ROOT / "requirements-dev.txt").read_text(encoding="utf-8").splitlines()
 BUILD = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]
-EVERY = [
+AT_RUN_TIME = [
     *project()["core"],
-    *project()["tensorboard"],
+    *(requirement for extra in EXTRAS for requirement in project()[extra]),
+]
+EVERY = [
+    *AT_RUN_TIME,
     *BUILD["requires"],
     *(line for line in TOOLS if line and not line.startswith("#")),
 ]
@@ -66,7 +69,7 @@ def test_direct_dependencies_are_locked_in_their_range(text):
 
 def test_all_that_graphscore_needs_is_locked():
     """Of what is installed here, so it is what this Python and platform need."""
-    names = closure([*project()["core"], *project()["tensorboard"]])
+    names = closure(AT_RUN_TIME)
     assert names - set(all_locked()) == set()
 
 
@@ -164,7 +167,7 @@ def test_torch_and_its_builds_are_left_out_of_a_new_lock():
 def test_licences_are_permissive():
     found = licences()
     assert {"numpy", "torch", "pydantic"} <= set(found["core"])
-    assert "tensorboard" in found["extras"]
+    assert {"tensorboard", "rdkit", "fcd-torch"} <= set(found["extras"])
     assert refused(found) == []
 
 
@@ -226,7 +229,7 @@ def test_licences_of_other_platforms_are_known():
 
 def test_the_bill_lists_the_locked_versions(bill):
     versions = {part["name"]: part["version"] for part in bill["components"]}
-    assert set(versions) == closure([*project()["core"], *project()["tensorboard"]])
+    assert set(versions) == closure(AT_RUN_TIME)
     assert all(all_locked()[name].version == version for name, version in versions.items())
     assert all("externalReferences" in p for p in bill["components"] if p["name"] != "torch")
 

@@ -48,7 +48,8 @@ def test_every_format_has_a_round_trip():
     tested = {
         form or by_suffix[Path(name.lower().removesuffix(".gz")).suffix] for name, form in NAMES
     }
-    assert tested == set(FORMATS)
+    molecules = {"smiles", "sdf"}  # tests/graphs/formats/test_molecular.py
+    assert tested == set(FORMATS) - molecules
 
 
 @pytest.mark.parametrize(("name", "form"), NAMES)

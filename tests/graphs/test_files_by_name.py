@@ -56,9 +56,9 @@ def test_a_name_without_a_known_suffix_has_no_format(tmp_path, name):
     with pytest.raises(GraphDataError, match="does not follow from the name") as caught:
         read_graphs(tmp_path / name)
     assert (
-        "Known suffixes are .g6, .s6, .json, .jsonl, .npz, .graphml, .gml, .edges, .edgelist, .txt "
-        "(also with .gz, except .npz), and folders of files in graphml, gml, edgelist format or in "
-        "tu format. "
+        "Known suffixes are .g6, .s6, .json, .jsonl, .npz, .graphml, .gml, .edges, .edgelist, "
+        ".txt, .smi, .smiles, .sdf, .mol (also with .gz, except .npz), and folders of files in "
+        "graphml, gml, edgelist format or in tu format. "
     ) in str(caught.value)
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 @Parameter(name="*", group=Group("Attributes of nodes and edges", sort_key=1))
 @dataclass(frozen=True)
 class AttributeOptions:
-    """Names of attributes of JSON, npz, GraphML, GML or TU; x_0 is the first number of a vector."""
+    """Names of attributes of JSON, npz, GraphML, GML or TU; x_0 is the first number of a vector.
+    SMILES and SDF need no names."""
 
     node_type: str | None = None
     """Node attribute with one of several values, such as an element."""
@@ -45,9 +46,10 @@ def by_default(carried: Mapping[str, str], model: str) -> dict[str, str]:
 
     learned = learnable(model, carried)
     if learned:
-        say(f"learned too: {_in_words(learned)} (--structure-only: edges only)")
+        say(f"learned too: {in_words(learned)} (--structure-only: edges only)")
     return learned
 
 
-def _in_words(attributes: Mapping[str, str]) -> str:
+def in_words(attributes: Mapping[str, str]) -> str:
+    """Name attributes for people to read."""
     return ", ".join(f"{kind.replace('_', ' ')} {name!r}" for kind, name in attributes.items())

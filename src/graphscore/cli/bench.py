@@ -48,7 +48,7 @@ def bench(
     from graphscore.estimate import estimate
     from graphscore.models.registry import learnable
 
-    attributes = learnable(model, carried_by(graphs))
+    attributes = learnable(model, carried_by(graphs, reading))
     of_edges = [name for kind, name in attributes.items() if kind.startswith("edge")]
     made = estimate(
         load(graphs, reading, split="train", max_nodes=MAX_NODES, edge_attributes=of_edges),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from graphscore.graphs import AttributeSettings, GraphList, PackedGraphs
 
-FORMATS = "graph6, sparse6, json, jsonl, npz, graphml, gml, edgelist, tu"
+FORMATS = "graph6, sparse6, json, jsonl, npz, graphml, gml, edgelist, smiles, sdf, tu"
 """Names of file formats for help; a test compares them with `graphscore.graphs.formats`, which
 is not imported here because it imports torch."""
 MAX_TOTAL_NODES, MAX_TOTAL_EDGES, MAX_BYTES = 1_000_000, 2_000_000, 64 * 2**20
@@ -169,12 +169,16 @@ def _is_weighted(graphs: Sequence[nx.Graph[Any]]) -> bool:
     return any(weight != 1 for weight in weights)
 
 
-def carried_by(data: str) -> dict[str, str]:
-    """Return what nodes and edges of a dataset carry, as arguments of `fit`; nothing of files."""
+def carried_by(data: str, options: ReadingOptions) -> dict[str, str]:
+    """Return what a dataset, or any file of this format, carries, as arguments of `fit`."""
     from graphscore.datasets import list_datasets
+    from graphscore.graphs.files import always_carried
 
-    name = data.partition(":")[0]
-    return next((info.attributes for info in list_datasets() if info.name == name), {})
+    of_datasets = {info.name: info.attributes for info in list_datasets()}
+    carried = of_datasets.get(data.partition(":")[0])
+    if carried is not None:
+        return carried
+    return always_carried(data, format=options.format).model_dump(exclude_defaults=True)
 
 
 def _looks_like_a_path(data: str) -> bool:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions
-from graphscore.cli.data import READING, ReadingOptions, load_to_compare
+from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions, in_words
+from graphscore.cli.data import READING, ReadingOptions, carried_by, load_to_compare
 from graphscore.cli.option_types import Flag
 from graphscore.cli.tables import print_evaluations, print_json, print_molecules, print_text
 from graphscore.streams import say
@@ -39,7 +39,8 @@ def evaluate(
     """Compare graphs from any model with reference graphs: MMD, uniqueness, novelty.
 
     Which edges there are is compared, and what nodes and edges carry where its name is given: in
-    MMDs of their own, and types of nodes and edges also in uniqueness and novelty.
+    MMDs of their own, and types of nodes and edges also in uniqueness and novelty. Of molecules
+    (SMILES and SDF) elements and bonds are compared without being named.
 
     Parameters
     ----------
@@ -73,7 +74,9 @@ def evaluate(
     from graphscore.graphs.molecules import MOLECULES
     from graphscore.graphs.unnamed import unnamed_attributes
 
-    carried = MOLECULES.model_dump(exclude_unset=True) if molecules else {}
+    carried: dict[str, Any] = MOLECULES.model_dump(exclude_defaults=True) if molecules else {}
+    if not carried and not attributes.given():
+        carried = _carried_by_all([samples, reference, training], reading)
     names = AttributeSettings(**{**carried, **attributes.given()})
     check = None if valid is None else metrics.validity_of(valid)
     if valid is not None and check is None:
@@ -125,3 +128,12 @@ def evaluate(
         for reason, number in shares.invalid_reasons.items():
             print_text(f"  not valid: {reason} ({number} of {shares.sample_count})")
     return 0
+
+
+def _carried_by_all(lists: Sequence[str | None], options: ReadingOptions) -> dict[str, str]:
+    """Return the attributes that all lists of graphs are known to have, and say which."""
+    found = [carried_by(data, options) for data in lists if data is not None]
+    if not found[0] or any(names != found[0] for names in found):
+        return {}
+    say(f"compared too: {in_words(found[0])}")
+    return found[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from graphscore.artifacts import ModelPlace
     from graphscore.generator import GraphGenerator
-    from graphscore.graphs import Schema
+    from graphscore.graphs import AttributeSettings, Schema
 
 _UNCHANGED = SamplerOptions()
 
@@ -53,10 +54,11 @@ def sample(
     number
         How many graphs.
     out
-        File or folder to write; the suffix says the format (.g6, .s6, .json, .graphml, .npz, ...).
+        File or folder to write; the suffix says the format (.g6, .json, .graphml, .npz, .smi, ...).
         If not given, RUN/samples.g6, or for a pretrained model NAME-samples.g6 in this folder. An
         older file is replaced; a pipe or device is written to. Where nodes or edges carry
-        something, samples.graphml, samples2.graphml and so on, whichever is free.
+        something, samples.graphml, samples2.graphml and so on, whichever is free; molecules go to
+        samples.smi if RDKit is installed.
     nodes
         Number of nodes of every graph; drawn from the training graphs' sizes if not given.
     communities
@@ -100,6 +102,7 @@ def sample(
     )
     seconds = time.perf_counter() - started
     write_graphs(target, _as_kept(graphs, target, format), format=format)
+    _say_invalid(graphs, target, format)
     if picture is not None:
         _draw(graphs[:16], picture, generator.schema)
     guide = getattr(generator.settings, "guide", None)
@@ -136,6 +139,19 @@ def _draw(graphs: list[nx.Graph[Any]], picture: Path, schema: Schema) -> None:
     draw_comparison({"samples": graphs}, picture, schema=schema)
 
 
+def _say_invalid(graphs: list[nx.Graph[Any]], target: Path, format: str | None) -> None:
+    """Say how many graphs that were written as molecules are not valid."""
+    from graphscore.graphs import NOTHING
+    from graphscore.graphs.files import always_carried
+    from graphscore.graphs.molecules import number_of_invalid
+
+    if always_carried(target, format=format) != NOTHING and (number := number_of_invalid(graphs)):
+        say(
+            f"{target}: {number} of {len(graphs)} are not valid molecules; they are written as "
+            "they are, each in its place"
+        )
+
+
 def _as_kept(graphs: list[nx.Graph[Any]], target: Path, format: str | None) -> list[nx.Graph[Any]]:
     """Leave out what the format of a target cannot hold."""
     from graphscore.graphs.files import keeps_attributes
@@ -149,10 +165,10 @@ def _target(
 ) -> Path:
     """Return where graphs go; say, before they are sampled, what is not written there."""
     from graphscore.errors import OutputError
-    from graphscore.graphs import Schema
     from graphscore.graphs.files import keeps_attributes, lost_attributes
 
-    target = out or _default_target(place, carries=generator.schema != Schema())
+    target = out or _default_target(place, generator.schema.names)
+    _check_molecules(target, format, generator.schema)
     lost = lost_attributes(target, generator.schema, format=format)
     if lost and keeps_attributes(target, format):
         raise OutputError(
@@ -168,15 +184,43 @@ def _target(
     return target
 
 
-def _default_target(place: ModelPlace, *, carries: bool) -> Path:
+def _check_molecules(target: Path, format: str | None, schema: Schema) -> None:
+    """Refuse to write molecules that are none, before anything is sampled."""
+    from graphscore.errors import GraphDataError, OutputError
+    from graphscore.graphs import NOTHING
+    from graphscore.graphs.files import always_carried
+    from graphscore.graphs.molecules import check_types, is_molecular
+
+    if always_carried(target, format=format) == NOTHING:
+        return
+    elements, bonds = schema.node_type, schema.edge_type
+    if elements is None or bonds is None or not is_molecular(schema.names):
+        raise OutputError(
+            f"{target}: only molecules can be written there, and this model did not learn their "
+            "node type 'element' and edge type 'bond'. Write another format, such as .g6."
+        )
+    try:
+        check_types(elements.values, bonds.values)
+    except GraphDataError as error:
+        raise OutputError(f"{target}: only molecules can be written there; {error}") from None
+
+
+def _default_target(place: ModelPlace, names: AttributeSettings) -> Path:
     """Return where samples of a model go that nobody named a file for."""
     from graphscore.atomic import check_ordinary
+    from graphscore.errors import MissingExtraError
+    from graphscore.graphs import NOTHING
+    from graphscore.graphs.molecules import MOLECULES, rdkit
 
     name = Path(f"{place.pretrained}-samples") if place.pretrained else place.folder / "samples"
-    if carries:  # a folder, if there are several graphs, and no folder is replaced
-        names = (f"{name}{number}.graphml" for number in ("", *range(2, 100_000)))
-        return Path(next(name for name in names if not os.path.lexists(name)))
-    target = Path(f"{name}.g6")
+    suffix = ".g6" if names == NOTHING else ".graphml"
+    with contextlib.suppress(MissingExtraError):
+        if names == MOLECULES and rdkit():
+            suffix = ".smi"
+    if suffix == ".graphml":  # a folder, if there are several graphs, and no folder is replaced
+        places = (f"{name}{number}{suffix}" for number in ("", *range(2, 100_000)))
+        return Path(next(path for path in places if not os.path.lexists(path)))
+    target = Path(f"{name}{suffix}")
     check_ordinary(target)
     return target
 

@@ -48,6 +48,8 @@ def train(
 ) -> int:
     """Learn a distribution of graphs from DATA into the run folder OUT.
 
+    Of molecules (SMILES and SDF) elements and bonds are learned without being named.
+
     Parameters
     ----------
     data
@@ -104,7 +106,7 @@ def train(
     training = {"steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
     overrides = _overrides(seed, communities, training, attributes)
     settings = _settings(out if resume else None, config, model, overrides)
-    settings = _with_attributes(settings, overrides, structure_only, data, resume)
+    settings = _with_attributes(settings, overrides, structure_only, data, reading, resume)
     generator = GraphGenerator.from_settings(settings, device=device, accelerate=accelerate)
     learned = getattr(generator.settings, "attributes", NOTHING)
     read = _reader(reading, learned, structure_only)
@@ -170,6 +172,7 @@ def _with_attributes(
     overrides: dict[str, Any],
     structure_only: bool,
     data: str,
+    reading: ReadingOptions,
     resume: bool,
 ) -> dict[str, Any]:
     """Settings with attributes that nobody named, or without any where that was asked for."""
@@ -182,7 +185,7 @@ def _with_attributes(
                 "only one of them."
             )
         return {name: value for name, value in settings.items() if name != "attributes"}
-    carried = carried_by(data)
+    carried = carried_by(data, reading)
     if resume or not carried or "attributes" in settings:
         return settings
     learned = by_default(carried, settings["model"])

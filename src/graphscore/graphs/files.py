@@ -14,7 +14,7 @@ import networkx as nx
 
 from graphscore import atomic
 from graphscore.errors import GraphDataError, OutputError
-from graphscore.graphs.attributes import is_asked
+from graphscore.graphs.attributes import NOTHING, AttributeSettings, is_asked
 from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.contents import contents, members
 from graphscore.graphs.formats import FORMATS, Format, ManyPerFile, OnePerFile, WholeFolder
@@ -59,9 +59,9 @@ def read_graphs(
     first one is built.
 
     Args:
-        path: .g6, .s6, .json, .jsonl, .npz, .graphml, .gml or edge list (.edges, .edgelist,
-            .txt), all but .npz optionally with .gz; or a folder of GraphML, GML or edge-list files
-            or in TU format.
+        path: .g6, .s6, .json, .jsonl, .npz, .graphml, .gml, edge list (.edges, .edgelist, .txt),
+            SMILES (.smi, .smiles) or SDF (.sdf, .mol), all but .npz optionally with .gz; or a
+            folder of GraphML, GML or edge-list files or in TU format.
         format: one of `FORMAT_NAMES`; by default it follows from the name.
         repairs: the defects to repair instead of refusing the file.
         max_nodes: largest number of nodes allowed, counted after repairs; by default
@@ -71,9 +71,10 @@ def read_graphs(
         max_bytes: of all files together, after decompression.
         max_seconds: for the whole call.
         edge_attributes: names of those that are kept, where a format has them; with "weight" among
-            them, any weight is.
+            them, any weight is. SMILES and SDF always have "bond".
 
     Raises:
+        MissingExtraError: SMILES or SDF without RDKit.
         GraphDataError: the path is missing, unreadable, no regular file, damaged, of unknown
             format, over a limit or holds a graph that is refused; the message names the file and
             line. There is no partial result.
@@ -95,6 +96,8 @@ def read_graphs(
     if repairs.largest_component:  # a larger graph may be reduced
         limits = replace(limits, max_nodes=max(asked, MAX_NODES))
     reading = Reading(limits, repairs, edge_attributes)
+    always = always_carried(path, format=format).of_edges
+    asked_for = reading.edge_attributes
     try:
         if not path.exists():
             raise GraphDataError(f"{path}: no such file or folder. Check the path.")
@@ -104,9 +107,9 @@ def read_graphs(
             repairs=repairs,
             max_nodes=asked,
             source=path.name,
-            edge_attributes=edge_attributes,
+            edge_attributes=(*asked_for, *always),
         )
-        result.ignored = list(reading.ignored)
+        result.ignored = list(reading.ignored) + [n for n in always if n not in asked_for]
         return result
     except OSError as error:
         where = error.filename or path
@@ -128,7 +131,8 @@ def write_graphs(
     An existing file is replaced; a folder is written only where none, or an empty one, exists.
     JSON, npz, GraphML and GML keep attributes of nodes and edges that are numbers, truth values or
     texts, JSON and npz also vectors of numbers. TU keeps whole "label"s and the numbers "x" of
-    nodes and "edge_attr" of edges, the other formats keep the structure only.
+    nodes and "edge_attr" of edges; SMILES and SDF hold molecules, also those that are not valid;
+    the other formats keep the structure only.
 
     Args:
         path: the suffix gives the format. For GraphML, GML and edge lists it is one file for one
@@ -138,6 +142,7 @@ def write_graphs(
 
     Raises:
         GraphDataError: unknown format, or a graph that is refused.
+        MissingExtraError: SMILES or SDF without RDKit.
         OutputError: the target cannot be written; what was there before is then intact.
     """
     if not isinstance(path, str | os.PathLike):
@@ -185,8 +190,10 @@ def lost_attributes(
     ['label']
     """
     form, names = _Named.of(Path(path), format).form, schema.names
-    if not form.keeps_attributes:
-        return [*names.of_nodes, *names.of_edges]
+    always = always_carried(path, format=format)
+    if not form.keeps_attributes or always != NOTHING:
+        kept = (*always.of_nodes, *always.of_edges)
+        return [name for name in (*names.of_nodes, *names.of_edges) if name not in kept]
     return [name for kind, name, values in schema.examples() if _is_lost(form, kind, name, values)]
 
 
@@ -211,6 +218,17 @@ def _is_lost(form: Format, kind: str, name: str, values: Sequence[Any]) -> bool:
     read = [kept[place].get(name) for place in view]
     is_number = not any(isinstance(value, bool) for value in given)  # which may become real
     return read != given or not (is_number or all(isinstance(value, bool) for value in read))
+
+
+def always_carried(path: str | os.PathLike[str], *, format: str | None = None) -> AttributeSettings:
+    """Return the attributes that graphs always have in files of this name, such as molecules.
+
+    >>> always_carried("new.smi").node_type, always_carried("new.g6").node_type
+    ('element', None)
+    """
+    name = format or _BY_SUFFIX.get(_suffix(Path(path).name))
+    form = FORMATS.get(name or "")
+    return form.always if isinstance(form, ManyPerFile) else NOTHING
 
 
 def check_target(path: str | os.PathLike[str], number: int, *, format: str | None = None) -> None:

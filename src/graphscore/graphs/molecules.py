@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+import sys
+from array import array
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import networkx as nx
@@ -76,7 +78,8 @@ def as_kekule(molecule: Any) -> Any:
         molecule = chem.RemoveHs(molecule)
         chem.Kekulize(molecule, clearAromaticFlags=True)
     except (ValueError, RuntimeError) as error:
-        raise ValueError(f"RDKit cannot take it ({str(error).strip()})") from None
+        reason = str(error).strip().partition("\n")[0]
+        raise ValueError(f"RDKit cannot take it ({reason})") from None
     if not molecule.GetNumAtoms():
         raise ValueError("a molecule without atoms")
     for bond in molecule.GetBonds():
@@ -95,27 +98,28 @@ def atom_type(atom: Any) -> str:
         raise ValueError(f"{atom.GetSmarts()} is no atom of an element")
     charge = atom.GetFormalCharge()
     symbol: str = atom.GetSymbol()
-    return f"{symbol}{'+' * charge}{'-' * -charge}"
+    # The same text for all atoms of a type, because there are millions.
+    return sys.intern(f"{symbol}{'+' * charge}{'-' * -charge}")
 
 
 def packed_molecules(molecules: Iterator[Any]) -> PackedGraphs:
     """Return Kekulé structures as graphs."""
-    nodes: list[int] = []
-    edges: list[int] = []
+    nodes, edges, ends = array("q"), array("q"), array("i")
     elements: list[str] = []
-    ends: list[tuple[int, int]] = []
     orders: list[str] = []
+    names = {kind: sys.intern(name.lower()) for name, kind in rdkit().BondType.names.items()}
     for molecule in molecules:
         nodes.append(molecule.GetNumAtoms())
         edges.append(molecule.GetNumBonds())
         elements.extend(map(atom_type, molecule.GetAtoms()))
         for bond in molecule.GetBonds():
-            ends.append((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()))
-            orders.append(str(bond.GetBondType()).lower())
+            ends.extend((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()))
+            orders.append(names[bond.GetBondType()])
+    most = np.int16 if max(nodes, default=0) < 2**15 else np.int32
     return PackedGraphs(
         np.array(nodes, dtype=np.int64),
         np.array(edges, dtype=np.int64),
-        np.array(ends, dtype=np.int16).reshape(-1, 2),
+        np.array(ends, dtype=most).reshape(-1, 2),
         node_types={ELEMENT: Coded.of(elements)},
         edge_types={BOND: Coded.of(orders)},
     )
@@ -179,6 +183,26 @@ def molecule_of(graph: nx.Graph[Any], *, charge_neutral: bool = True) -> Any:
     if charge_neutral:
         _charge(made)
     return made.GetMol()
+
+
+def check_types(elements: Collection[object], bonds: Collection[object]) -> None:
+    """Refuse types of nodes and edges that are no elements or bonds.
+
+    Raises:
+        GraphDataError: one is none; the message names it.
+    """
+    probe: nx.Graph[Any] = nx.empty_graph(len(elements))
+    nx.set_node_attributes(probe, dict(enumerate(elements)), ELEMENT)
+    for number, bond in enumerate(bonds, start=len(elements)):
+        probe.add_node(number, **{ELEMENT: "C"})
+        probe.add_edge(number, 0, **{BOND: bond})
+    molecule_of(probe)
+
+
+def number_of_invalid(graphs: Iterable[nx.Graph[Any]]) -> int:
+    """Return how many graphs are no valid molecules as they are."""
+    molecules = (molecule_of(graph, charge_neutral=False) for graph in graphs)
+    return sum(smiles_of(molecule) is None for molecule in molecules)
 
 
 def _charge(molecule: Any) -> None:

@@ -29,7 +29,7 @@ class Coded:
         values: what they stand for, all of one kind.
     """
 
-    codes: NDArray[np.uint8]
+    codes: NDArray[np.unsignedinteger[Any]]
     values: tuple[Value, ...]
 
     @classmethod
@@ -37,14 +37,16 @@ class Coded:
         """Return values as numbers of sorted ones."""
         known = sorted(set(values))
         numbers = {value: k for k, value in enumerate(known)}
-        codes = np.fromiter((numbers[value] for value in values), dtype=np.uint8, count=len(values))
+        kind = np.min_scalar_type(len(known))
+        codes = np.fromiter((numbers[value] for value in values), dtype=kind, count=len(values))
         return cls(codes, tuple(known))
 
     def among(self, values: Sequence[Value]) -> Ints:
         """Return the number of every value among these."""
         numbers = {value: k for k, value in enumerate(values)}
         of_code = np.array([numbers.get(value, 0) for value in self.values], dtype=np.int64)
-        return of_code[self.codes]
+        found: Ints = of_code[self.codes]
+        return found
 
     def used(self) -> list[Value]:
         """Return the values that occur, sorted."""

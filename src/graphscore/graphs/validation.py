@@ -35,7 +35,7 @@ COMMUNITY = "community"
 
 class GraphList(list["nx.Graph[Any]"]):
     """A list of clean graphs with the number of graphs that each repair changed (`repaired`), and
-    the first edge attributes that they or their file had and that were not kept (`ignored`).
+    the first edge attributes that they or their file had and that were not asked for (`ignored`).
 
     >>> loop = nx.Graph([(0, 0), (0, 1)])
     >>> prepare_graphs([loop], repairs=Repairs(drop_self_loops=True)).repaired

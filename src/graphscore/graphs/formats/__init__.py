@@ -14,8 +14,20 @@ from typing import Any
 
 import networkx as nx
 
-from graphscore.graphs.formats import edge_list, gml, graph6, graphml, node_link, npz, tu
+from graphscore.graphs.attributes import NOTHING, AttributeSettings
+from graphscore.graphs.formats import (
+    edge_list,
+    gml,
+    graph6,
+    graphml,
+    node_link,
+    npz,
+    sdf,
+    smiles,
+    tu,
+)
 from graphscore.graphs.limits import Bytes, Reading
+from graphscore.graphs.molecules import MOLECULES
 from graphscore.graphs.validation import Candidate
 
 Decode = Callable[[Bytes, str, Reading], Iterator[Candidate]]
@@ -31,6 +43,7 @@ class ManyPerFile:
         encode: function of graphs on nodes 0..n-1.
         compressed: whether the format is compressed already, so that .gz is refused.
         keeps_attributes: whether it has those of nodes and edges that are numbers or texts.
+        always: attributes that all graphs have in it, and no others.
     """
 
     suffixes: tuple[str, ...]
@@ -38,6 +51,7 @@ class ManyPerFile:
     encode: Callable[[Sequence[nx.Graph[Any]]], bytes]
     compressed: bool = False
     keeps_attributes: bool = False
+    always: AttributeSettings = NOTHING
 
 
 @dataclass(frozen=True)
@@ -96,6 +110,16 @@ FORMATS: dict[str, Format] = {
     "gml": OnePerFile((".gml",), gml.decode_gml, gml.encode_gml, True),
     "edgelist": OnePerFile(
         (".edges", ".edgelist", ".txt"), edge_list.decode_edge_list, edge_list.encode_edge_list
+    ),
+    "smiles": ManyPerFile(
+        (".smi", ".smiles"),
+        smiles.decode_smiles,
+        smiles.encode_smiles,
+        keeps_attributes=True,
+        always=MOLECULES,
+    ),
+    "sdf": ManyPerFile(
+        (".sdf", ".mol"), sdf.decode_sdf, sdf.encode_sdf, keeps_attributes=True, always=MOLECULES
     ),
     "tu": WholeFolder(
         (tu.ARCS, tu.INDICATOR),
