@@ -7,11 +7,12 @@ import json
 import networkx as nx
 
 from graphscore.artifacts import read_document
-from graphscore.cli.attributes import by_default, say_ignored
-from graphscore.cli.data import carried_by
+from graphscore.cli.attributes import by_default
+from graphscore.cli.data import READING, carried_by
 from graphscore.datasets import load_dataset
 from graphscore.generator import GraphGenerator
 from graphscore.graphs import NOTHING, AttributeSettings, PackedGraphs, read_graphs, write_graphs
+from graphscore.graphs.unnamed import unnamed_attributes
 
 NAME = "weighted-community"
 SHORT = ("--steps", "2", "--batch-size", "4")
@@ -40,7 +41,7 @@ def test_structure_only_and_its_continuation(place, call):
     made = call("train", NAME, "--out", "r", *SHORT, "--structure-only")
     assert (made.code, learned(place / "r")) == (0, {})
     assert "learned too" not in made.err
-    assert "ignored" not in made.err
+    assert "ignored: edge attribute 'weight'" in made.err
     # The stored settings decide, so no option is needed.
     more = call("train", NAME, "--out", "r", "--steps", "3", "--resume")
     assert (more.code, learned(place / "r")) == (0, {})
@@ -78,22 +79,20 @@ def test_structure_only_beside_a_name(place, call):
 def test_a_model_that_learns_edges_only(place, call):
     made = call("train", NAME, "--out", "r", "--model", "erdos-renyi")
     assert made.code == 0
-    assert (
-        "ignored: edge weight 'weight', which the model 'erdos-renyi' does not learn\n" in made.err
-    )
-    assert "--edge-weight" not in made.err
+    assert "learned too" not in made.err
+    assert "ignored: edge attribute 'weight'" in made.err
 
 
 def test_what_a_model_can_learn_of_molecules(capsys):
-    carried = carried_by("qm9:val")
+    carried = carried_by("qm9:val", READING)
     assert by_default(carried, "edp-gnn") == {"node_type": "element"}
     assert capsys.readouterr().err == (
         "learned too: node type 'element' (--structure-only: edges only)\n"
-        "ignored: edge type 'bond', which the model 'edp-gnn' does not learn\n"
     )
     assert by_default(carried, "denoiser") == carried
     assert by_default(carried, "erdos-renyi") == {}
-    assert carried_by("graphs.g6") == carried_by("ego-small") == {}
+    assert carried_by("graphs.g6", READING) == carried_by("ego-small", READING) == {}
+    assert carried_by("some.smi", READING) == carried
 
 
 def test_weights_of_files_are_left_out_on_request_only(place, call):
@@ -139,14 +138,11 @@ def test_packed_graphs_stay_packed(capsys):
         graph.nodes[1]["element"] = "N"
         nx.set_edge_attributes(graph, "single", "bond")
     small = Untouchable.of(graphs, ["element"], ["bond"])
-    say_ignored(small.keeping(()), NOTHING)
-    plain = capsys.readouterr().err
-    assert plain == (
-        "ignored: node attribute 'element' (2 values; to learn it, --node-type element)\n"
-        "ignored: edge attribute 'bond'; to learn it, --edge-type or --edge-weight bond\n"
-    )
-    say_ignored(small, AttributeSettings(node_type="element", edge_type="bond"))
-    assert capsys.readouterr().err == ""
+    names = AttributeSettings(node_type="element", edge_type="bond")
+    assert unnamed_attributes([small], names) == ""
+    said = unnamed_attributes([small.keeping(())], NOTHING)
+    assert "'element' (2 values; to learn it, --node-type element)" in said
+    assert "'bond'" in said
     generator = GraphGenerator(training={"steps": 1}, show_progress=False)
     generator.fit(small, node_type="element", edge_type="bond")
     assert generator.sizes.counts == {2: 1, 3: 1}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import networkx as nx
 
-    from graphscore.metrics import EvaluationResult
+    from graphscore.metrics import EvaluationResult, ValidityCheck
 
     Graphs = Sequence[nx.Graph[Any]]
 
@@ -69,7 +69,6 @@ def evaluate(
         Print the result as JSON.
     """
     from graphscore import metrics
-    from graphscore.errors import SettingsError
     from graphscore.graphs import AttributeSettings
     from graphscore.graphs.molecules import MOLECULES
     from graphscore.graphs.unnamed import unnamed_attributes
@@ -78,16 +77,7 @@ def evaluate(
     if not carried and not attributes.given():
         carried = _carried_by_all([samples, reference, training], reading)
     names = AttributeSettings(**{**carried, **attributes.given()})
-    check = None if valid is None else metrics.validity_of(valid)
-    if valid is not None and check is None:
-        known_checks = ", ".join(metrics.VALIDITY_CHECKS)
-        raise SettingsError(
-            f"--valid {valid}: there is no validity check of that name. Use one of: {known_checks}."
-        )
-    if check is not None and training is None:
-        raise SettingsError(
-            f"--valid {valid}: novelty is measured against the training graphs. Give --training."
-        )
+    check = _check_named(valid, training)
     read = partial(load_to_compare, options=reading, names=names)
     generated, held_out = read(samples, split="test"), read(reference, split="test")
     known = None if training is None else read(training, split="train")
@@ -128,6 +118,26 @@ def evaluate(
         for reason, number in shares.invalid_reasons.items():
             print_text(f"  not valid: {reason} ({number} of {shares.sample_count})")
     return 0
+
+
+def _check_named(valid: str | None, training: str | None) -> ValidityCheck | None:
+    """Return the validity check of a dataset."""
+    from graphscore import metrics
+    from graphscore.errors import SettingsError
+
+    if valid is None:
+        return None
+    check = metrics.validity_of(valid)
+    if check is None:
+        known_checks = ", ".join(metrics.VALIDITY_CHECKS)
+        raise SettingsError(
+            f"--valid {valid}: there is no validity check of that name. Use one of: {known_checks}."
+        )
+    if training is None:
+        raise SettingsError(
+            f"--valid {valid}: novelty is measured against the training graphs. Give --training."
+        )
+    return check
 
 
 def _carried_by_all(lists: Sequence[str | None], options: ReadingOptions) -> dict[str, str]:

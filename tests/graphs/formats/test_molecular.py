@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphscore.errors import GraphDataError, MissingExtraError
-from graphscore.graphs import AttributeSettings, Repairs, read_graphs, write_graphs
+from graphscore.graphs import AttributeSettings, Repairs, Schema, read_graphs, write_graphs
+from graphscore.graphs.attributes import Scale, Types
 from graphscore.graphs.files import always_carried, keeps_attributes, lost_attributes
 from graphscore.graphs.formats.molecular import DROPPED, INVALID
 from graphscore.graphs.molecules import BOND, ELEMENT, molecule_of, rdkit, smiles_of
@@ -261,13 +262,16 @@ def test_the_largest_part_keeps_its_bonds(read):
 
 def test_which_attributes_the_formats_have():
     names = AttributeSettings(node_type=ELEMENT, edge_type=BOND)
+    element, bond = (Types(name=name, values=("C",)) for name in (ELEMENT, BOND))
+    schema = Schema(node_type=element, edge_type=bond)
     for name in ("m.smi", "M.SMILES.GZ", "m.sdf", "m.mol.gz"):
         assert always_carried(name) == names
         assert keeps_attributes(name)
-        assert lost_attributes(name, names) == []
+        assert lost_attributes(name, schema) == []
     assert always_carried("m.g6", format="sdf") == names
     assert always_carried("m.smi", format="graph6") == always_carried("m") == AttributeSettings()
-    more = AttributeSettings(node_type="label", edge_type=BOND, node_features=("charge",))
+    label, charge = Types(name="label", values=("C",)), Scale(name="charge")
+    more = Schema(node_type=label, edge_type=bond, node_features=(charge,))
     assert lost_attributes("m.smi", more) == ["label", "charge"]
 
 
