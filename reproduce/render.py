@@ -13,9 +13,10 @@ from typing import Any
 from graphscore.atomic import write_file
 from reproduce.experiment import find_experiment
 from reproduce.experiments.denoiser_plans import MEASURES, value_text
+from reproduce.experiments.molecule_report import MEASURES as MEASURED
 from reproduce.pages import fill
 from reproduce.records import read_record
-from reproduce.tables import Table, percent
+from reproduce.tables import Table, percent, summary
 from reproduce.titles import TITLES
 
 BEGIN, END = "<!-- from results/, by python -m reproduce render -->\n", "<!-- until here -->\n"
@@ -40,12 +41,13 @@ def render_docs(root: Path) -> None:
     )
     write_file(docs / "results.md", page.encode())
     if benchmark := records.get("denoiser-benchmark"):
-        write_file(readme, with_table(readme.read_text(), readme_table(benchmark)).encode())
+        table = readme_table(benchmark, records.get("molecules"))
+        write_file(readme, with_table(readme.read_text(), table).encode())
     for name, record in records.items():
         find_experiment(name).pictures(record, docs / "images")
 
 
-def readme_table(benchmark: Record) -> str:
+def readme_table(benchmark: Record, molecules: Record | None = None) -> str:
     """The results of the denoiser in a few lines."""
     rows = []
     for result in benchmark["results"]:
@@ -59,6 +61,19 @@ def readme_table(benchmark: Record) -> str:
                 "published": result["published"],
                 "calls": best["network_calls"],
                 "minutes": best["training_seconds"] / 60,
+            }
+        )
+    for result in molecules["results"] if molecules else ():
+        seeds = result["per_seed"]
+        fcd, valid = (summary([MEASURED[name](one) for one in seeds]) for name in ("fcd", "valid"))
+        rows.append(
+            {
+                "dataset": result["dataset"],
+                "measure": "FCD of valid molecules",
+                "value": f"{fcd['mean']:.3f} ({valid['mean']:.2%} valid)",
+                "published": result["published"],
+                "calls": seeds[0]["calls"],
+                "minutes": seeds[0]["training_seconds"] / 60,
             }
         )
     return fill("readme.md", rows=rows)

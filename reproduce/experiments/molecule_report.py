@@ -78,42 +78,56 @@ def facts(record: Record) -> Mapping[str, Any]:
     """Values for the template."""
     sets = {}
     for row in record["results"]:
-        means = {
-            name: summary([measure(one) for one in row["per_seed"]])["mean"]
-            for name, measure in MEASURES.items()
-        }
-        reached = {
-            name: means[name] >= aim if name == "valid" else means[name] <= aim
+        seeds = row["per_seed"]
+        means = {name: summary([of(one) for one in seeds])["mean"] for name, of in MEASURES.items()}
+        missed = [
+            name
             for name, aim in row["targets"].items()
-        }
+            if (means[name] < aim if name == "valid" else means[name] > aim)
+        ]
         sets[row["dataset"]] = {
-            "missed": [name for name, is_reached in reached.items() if not is_reached],
-            "curves": bool(row["by_network_calls"]),
-            "protocol": row["per_seed"][0]["protocol"],
+            "missed": [{"valid": "validity"}.get(name, name.upper()) for name in missed],
+            "minutes": seeds[0]["training_seconds"] / 60,
+            "allowed": row["minutes"],
         }
-    return {"sets": sets}
+    return {
+        "sets": sets,
+        "protocol": record["results"][0]["per_seed"][0]["protocol"],
+        "curves": [(title, f"molecules_{cost}.png") for cost, title, _, _ in _curves(record)],
+    }
+
+
+Panels = dict[str, list[QualityCurve]]
+
+
+def _curves(record: Record) -> list[tuple[str, str, Panels, dict[str, float]]]:
+    """FCD against network calls and against training time: cost, title, panels and targets."""
+    found = []
+    for key, title, cost in (
+        ("by_network_calls", "network calls", "calls"),
+        ("by_training", "training time in seconds", "training_seconds"),
+    ):
+        panels: Panels = {}
+        targets: dict[str, float] = {}
+        for row in record["results"]:
+            points = row[key]
+            if key == "by_training" and points:  # and the end of the training
+                points = [*points, *row["by_network_calls"][-1:]]
+            if len(points) > 1:
+                values = [MEASURES["fcd"](point) for point in points]
+                panels[row["dataset"]] = [QualityCurve("", [p[cost] for p in points], values)]
+                targets[row["dataset"]] = row["targets"]["fcd"]
+        if panels:
+            found.append((cost, title, panels, targets))
+    return found
 
 
 def pictures(record: Record, out: Path) -> Sequence[Path]:
     """FCD against network calls and against training time."""
     drawn = []
-    for key, along, cost in (
-        ("by_network_calls", "network calls", "calls"),
-        ("by_training", "training time in seconds", "training_seconds"),
-    ):
-        panels, targets = {}, {}
-        for row in record["results"]:
-            points = row[key]
-            if key == "by_training" and points:
-                points = [*points, *row["by_network_calls"][-1:]]
-            if len(points) > 1:
-                costs = [point[cost] for point in points]
-                values = [MEASURES["fcd"](point) for point in points]
-                panels[row["dataset"]] = [QualityCurve("", costs, values)]
-                targets[row["dataset"]] = row["targets"]["fcd"]
-        if panels:
-            target = out / f"molecules_{cost}.png"
-            measures = dict.fromkeys(panels, "FCD")
-            draw_quality(panels, target, along=along, measures=measures, targets=targets)
-            drawn.append(target)
+    for cost, title, panels, targets in _curves(record):
+        target = out / f"molecules_{cost}.png"
+        measures = dict.fromkeys(panels, "FCD")
+        draw_quality(panels, target, along=title, measures=measures, targets=targets)
+        drawn.append(target)
     return drawn

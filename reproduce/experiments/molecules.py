@@ -195,6 +195,7 @@ def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
                 "dataset": name,
                 "targets": plan["targets"],
                 "published": plan["published"],
+                "minutes": plan["minutes"],
                 "per_seed": [_point(context, name, parts, f"seed{s}") for s in seeds],
                 "known": parts.get(f"{name}_known"),
                 "by_network_calls": _points(context, name, parts, "curve", file["calls"]),

@@ -41,6 +41,32 @@ def test_an_exported_model_samples_what_its_run_samples(trained, models):
     assert edges(exported.sample(5, seed=1)) == edges(run.sample(5, seed=1))
 
 
+def test_half_precision_takes_half_and_is_read_as_single(trained, models):
+    whole, half = export_model(trained, "whole"), export_model(trained, "half", half=True)
+    _, single = read_checkpoint(whole)
+    document, tensors = read_checkpoint(half)
+    assert document.tensors.bytes < 0.75 * read_checkpoint(whole)[0].tensors.bytes
+    for name, tensor in tensors.items():
+        assert tensor.dtype == torch.float32
+        assert torch.equal(tensor, single[name].half().float())
+    GraphGenerator.from_pretrained("half", device="cpu", show_progress=False).sample(2, seed=1)
+
+
+def test_molecules_have_columns_of_their_own(trained, models):
+    shares = {name: {"share": 0.99968} for name in ("valid", "connected", "unique", "novel")}
+    found = evaluations({"fcd": 0.07854, "nspdk": 0.000191, "sample_count": 8, **shares})
+    card = read_card(export_model(trained, "tiny", metrics=found))
+    columns = {head: rest for head, *rest in card.metric_columns()}
+    assert columns == {
+        "": ["samples"],
+        "graphs": ["8"],
+        "FCD": ["0.0785"],
+        "NSPDK": ["0.00019"],
+        **{name: ["99.97%"] for name in ("unique", "novel", "valid", "connected")},
+    }
+    assert "test molecules" in card.to_markdown()
+
+
 def test_the_training_state_stays_behind(trained, models):
     """Only averaged weights travel, and nothing but the four files."""
     _, before = read_checkpoint(trained)

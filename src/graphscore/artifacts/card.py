@@ -44,6 +44,9 @@ class _Evaluation(Settings, extra="allow"):
     orbit: float | None = None
     spectrum: float | None = None
     average: float | None = None
+    fcd: float | None = None
+    nspdk: float | None = None
+    connected: float | None = None
     uniqueness: float | None = None
     novelty: float | None = None
     valid: float | None = None
@@ -133,7 +136,7 @@ class ModelCard:
         """Return the columns of a table, heading first: the evaluations' names, then what was
         measured in at least one of them."""
         rows = [[name, *_metrics(values)] for name, values in self.metrics.items()]
-        columns = [list(column) for column in zip(["", "graphs", *_DISTANCES, *_SHARES], *rows)]
+        columns = [list(column) for column in zip(_HEADINGS, *rows)]
         return [column for column in columns if any(column[1:])]
 
     def to_markdown(self) -> str:
@@ -155,11 +158,20 @@ class ModelCard:
         """Return what the distances are."""
         kernels = {str(values.get("kernel", "")).split(" ")[0] for values in self.metrics.values()}
         named = f" ({kernels.pop()})" if len(kernels) == 1 and kernels != {""} else ""
+        if any("fcd" in values for values in self.metrics.values()):
+            return "FCD and NSPDK against the test molecules; smaller is better."
         return f"MMD{named} against the test graphs; smaller is better."
 
 
 _DISTANCES = ("degree", "clustering", "orbit", "spectrum", "average")
-_SHARES = {"unique": "uniqueness", "novel": "novelty", "valid": "valid", "V.U.N.": "vun"}
+_SHARES = {
+    "unique": "uniqueness",
+    "novel": "novelty",
+    "valid": "valid",
+    "connected": "connected",
+    "V.U.N.": "vun",
+}
+_HEADINGS = ("", "graphs", *_DISTANCES, "FCD", "NSPDK", *_SHARES)
 
 
 def read_card(folder: Path) -> ModelCard | None:
@@ -183,10 +195,22 @@ def read_card(folder: Path) -> ModelCard | None:
 
 
 def _metrics(values: dict[str, Any]) -> list[str]:
-    shares = [values.get(key) for key in _SHARES.values()]
     return [
         str(values.get("sample_count", "")),
-        # What rounds to zero has no sign.
-        *("" if v is None else f"{round(v, 4) + 0:.4f}" for v in map(values.get, _DISTANCES)),
-        *("" if share is None else f"{100 * share:.3g}%" for share in shares),
+        *(_rounded(values.get(key), 4) for key in (*_DISTANCES, "fcd")),
+        _rounded(values.get("nspdk"), 5),
+        *map(_percent, map(values.get, _SHARES.values())),
     ]
+
+
+def _rounded(value: float | None, digits: int) -> str:
+    # What rounds to zero has no sign.
+    return "" if value is None else f"{round(value, digits) + 0:.{digits}f}"
+
+
+def _percent(share: float | None) -> str:
+    if share is None:
+        return ""
+    # What is not all does not look so.
+    digits = 4 if 0.9995 <= share < 1 else 3
+    return f"{100 * share:.{digits}g}%"

@@ -104,7 +104,8 @@ def evaluations(record: Any) -> dict[str, dict[str, Any]]:
     """Find the evaluations in a record, by the names they have there.
 
     Takes what `graphscore evaluate --json` prints, the `metrics.json` of a demo, and rows of
-    results files. Shares of valid graphs go with the samples they were counted in.
+    results files, of molecules too. Shares of valid graphs go with the samples they were counted
+    in.
 
     Raises:
         GraphscoreError: there are none.
@@ -126,10 +127,22 @@ def evaluations(record: Any) -> dict[str, dict[str, Any]]:
             found["samples"] = {**found["samples"], "valid": shares["valid"], "vun": shares["vun"]}
         if found:
             return found
+        if {"fcd", "nspdk", "valid", "sample_count"} <= inner.keys():
+            return {"samples": _of_molecules(inner)}
     raise GraphscoreError(
         "no evaluations found: an object with degree, clustering, orbit, average and sample_count, "
         "under its name, is needed. `graphscore evaluate --json` prints such."
     )
+
+
+def _of_molecules(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the numbers of a `MoleculeResult` under the names of a card."""
+    shares = {"valid": "valid", "connected": "connected", "unique": "uniqueness"}
+    shares["novel"] = "novelty"
+    return {
+        **{name: record[name] for name in ("sample_count", "fcd", "nspdk")},
+        **{shown: record[name]["share"] for name, shown in shares.items() if record.get(name)},
+    }
 
 
 def make_card(
