@@ -11,6 +11,7 @@ TITLES = {
     "denoiser-benchmark": "The denoiser on seven datasets, SBM twice: quality, calls, time",
     "denoiser-ablation": "What each part of the denoiser contributes",
     "molecules": "Molecules: QM9 and ZINC250k, valid, FCD and NSPDK, calls, time",
+    "attributes": "Weighted graphs against the true generator: structure and weights",
     "invalid-reasons": "Why samples of the pretrained models are not valid",
 }
 """The experiment NAME is in `reproduce/experiments`, its plan in `plans`, its page in

@@ -70,7 +70,8 @@ class EDPGNNModel(DiffusionModel):
         self.schema = schema
         self.matrix = matrix
         self.nodes = nodes
-        shape = settings.network.replaced(node_feat_dim=schema.node_width)
+        width = schema.node_width or settings.network.node_feat_dim
+        shape = settings.network.replaced(node_feat_dim=width)
 
         def make() -> EDPGNN:
             generator = torch_generator(settings.seed, "initial weights")
