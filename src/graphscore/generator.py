@@ -24,7 +24,7 @@ from graphscore.graphs.unnamed import unnamed_attributes
 from graphscore.metrics import EvaluationResult, evaluate, unions_of
 from graphscore.models import MODELS, CommunityDistribution, SamplingRun, SizeDistribution
 from graphscore.models.diffusion import guided_model
-from graphscore.models.registry import check_settings, resolve_settings
+from graphscore.models.registry import check_settings, learnable_kinds, resolve_settings
 from graphscore.models.request import check_number, resolve_request
 from graphscore.seeding import torch_generator
 from graphscore.training import TrainingRecord
@@ -135,7 +135,7 @@ class GraphGenerator:
         clean = prepare_graphs(graphs, source=source, edge_attributes=names.of_edges)
         SizeDistribution.of(sizes_of(clean))  # refuses what has no room in the matrices made next
         schema = kind.schema_of(clean, names)
-        if others := unnamed_attributes([clean], names):
+        if others := unnamed_attributes([clean], names, kinds=learnable_kinds(checked.model)):
             warn(others)
         data = GraphBatch.from_networkx(clean, schema=schema)
         settings = resolve_settings(given, nodes=data.max_nodes, on_cpu=self._on_cpu)

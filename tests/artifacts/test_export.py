@@ -255,3 +255,12 @@ def test_a_model_stays_where_its_replacement_cannot_be_written(trained, models, 
     card = read_card(folder)
     assert card is not None
     assert card.note == "first"
+
+
+def test_weights_beyond_half_precision_are_refused(trained, models, monkeypatch):
+    document, tensors = read_checkpoint(trained)
+    large = {name: tensor * 0 + 1e6 for name, tensor in tensors.items()}
+    monkeypatch.setattr(export, "read_checkpoint", lambda run: (document, large))
+    with pytest.raises(OutputError, match="half precision cannot hold"):
+        export_model(trained, "tiny", half=True)
+    assert not (models / "tiny").exists()

@@ -146,3 +146,10 @@ def test_packed_graphs_stay_packed(capsys):
     generator = GraphGenerator(training={"steps": 1}, show_progress=False)
     generator.fit(small, node_type="element", edge_type="bond")
     assert generator.sizes.counts == {2: 1, 3: 1}
+
+
+def test_a_format_without_attributes_is_said(place, call):
+    made = call("datasets", "export", NAME, "--split", "val", "-o", "val.g6")
+    assert made.code == 0
+    assert "val.g6: its format has no attributes of nodes and edges" in made.err
+    assert len(read_graphs("val.g6")) == 32

@@ -10,7 +10,15 @@ import torch
 
 from graphscore import GraphGenerator
 from graphscore.errors import GraphDataError
-from graphscore.graphs import GraphBatch, Repairs, prepare_graphs, read_graphs, write_graphs
+from graphscore.graphs import (
+    AttributeSettings,
+    GraphBatch,
+    Repairs,
+    Schema,
+    prepare_graphs,
+    read_graphs,
+    write_graphs,
+)
 
 WEIGHTED = np.array([[0, 0.5, 0], [0.5, 0, -2], [0, -2, 0]])
 KINDS = [
@@ -130,3 +138,19 @@ def test_they_are_learned():
     assert weights
     assert all(data.keys() == {"weight"} for data in weights)
     assert generator.evaluate([WEIGHTED], number=2, seed=1).sample_count == 2
+
+
+def test_whole_entries_of_a_real_matrix_are_types():
+    matrix = np.array([[0, 1.0, 2.0], [1.0, 0, 0], [2.0, 0, 0]])
+    (graph,) = prepare_graphs([matrix], edge_attributes=["bond"])
+    schema = Schema.of([graph], AttributeSettings(edge_type="bond"))
+    assert schema.edge_type.values == (1, 2)
+
+
+def test_sums_of_small_numbers_do_not_overflow():
+    places = ([0, 0, 1, 1], [1, 1, 0, 0])
+    matrix = scipy.sparse.coo_array(
+        (np.array([200, 100, 200, 100], dtype=np.uint8), places), shape=(2, 2)
+    )
+    (graph,) = prepare_graphs([matrix], edge_attributes=["weight"])
+    assert graph.edges[0, 1]["weight"] == 300

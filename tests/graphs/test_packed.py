@@ -11,6 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphscore.errors import GraphDataError
 from graphscore.graphs import (
     AttributeSettings,
     GraphBatch,
@@ -132,3 +133,18 @@ def test_a_repair_that_changes_graphs_unpacks(two: list[nx.Graph[Any]]) -> None:
     clean = prepare_graphs(packed(two), repairs=Repairs(largest_component=True))
     assert isinstance(clean, GraphList)
     assert [len(graph) for graph in clean] == [2, 2]
+
+
+def test_no_packed_graphs_are_refused():
+    packed = PackedGraphs.of([nx.path_graph(2)], [], [])
+    with pytest.raises(GraphDataError, match="graphs: no graphs"):
+        prepare_graphs(packed[:0])
+    with pytest.raises(GraphDataError, match="graphs, graph 1: 2 nodes"):
+        prepare_graphs(packed, max_nodes=1)
+
+
+def test_packed_graphs_are_compared_by_identity():
+    packed = PackedGraphs.of([nx.path_graph(2)], [], [])
+    assert packed == packed
+    assert packed != PackedGraphs.of([nx.path_graph(2)], [], [])
+    assert len({packed}) == 1

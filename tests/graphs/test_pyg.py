@@ -262,7 +262,7 @@ def test_what_makes_no_tensor_is_refused(data_class, values, words):
     nx.set_node_attributes(graph, dict(enumerate(values)), "a")
     with pytest.raises(GraphDataError, match=words):
         to_pyg([graph])
-    with pytest.raises(GraphDataError, match="an attribute of edges named 'num_nodes'"):
+    with pytest.raises(GraphDataError, match="the field 'num_nodes' of Data"):
         to_pyg([nx.Graph([(0, 1, {"num_nodes": 1})])])
 
 

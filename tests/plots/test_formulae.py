@@ -110,3 +110,12 @@ def test_without_rdkit_molecules_are_graphs(monkeypatch):
     assert all(axis.collections and not axis.patches for axis in figure.axes)
     assert [axis.get_title() for axis in figure.axes] == ["", ""]
     assert len(figure.legends) == 2
+
+
+def test_no_charge_is_added_to_what_is_drawn():
+    """A neutral nitrogen with four bonds is not valid, as `sample` says of it."""
+    graph = nx.star_graph(4)
+    nx.set_node_attributes(graph, {node: "N" if node == 0 else "C" for node in graph}, "element")
+    nx.set_edge_attributes(graph, "single", "bond")
+    with pytest.raises(ValueError, match="valence"):
+        Formula.of(graph)

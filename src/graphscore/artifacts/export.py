@@ -68,6 +68,8 @@ def export_model(
         )
     if half:
         weights = {key: tensor.half() for key, tensor in weights.items()}
+        if not all(bool(tensor.isfinite().all()) for tensor in weights.values()):
+            raise OutputError(f"{run}: has weights that half precision cannot hold. Export all.")
     if sampling:
         model = model.with_options(sampling=dict(sampling))
     settings = model.settings.model_dump(mode="json")

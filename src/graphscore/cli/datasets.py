@@ -10,6 +10,7 @@ from graphscore.cli.data import FormatName
 from graphscore.cli.option_types import Flag, Out, WholeNumber
 from graphscore.cli.standard_streams import apart_from
 from graphscore.cli.tables import print_json, print_table, print_text
+from graphscore.streams import say
 
 app = App(name="datasets", help="List the benchmark datasets, or export one.")
 
@@ -75,11 +76,19 @@ def export(
     from graphscore.datasets import load_dataset
     from graphscore.errors import SettingsError
     from graphscore.graphs import write_graphs
+    from graphscore.graphs.files import keeps_attributes
+    from graphscore.graphs.schema import structure_of
 
     data = load_dataset(name, seed=seed, data_dir=data_dir)
     if seed is not None and not data.info.seeded:
         raise SettingsError(f"{name} is a fixed set, so --seed has no effect; leave it out.")
     graphs = data.split(split)
+    if data.info.attributes and not keeps_attributes(out, format):
+        say(
+            f"{out}: its format has no attributes of nodes and edges, so they are not written. To "
+            "keep them, write JSON (-o FILE.json)."
+        )
+        graphs = list(map(structure_of, graphs))
     write_graphs(out, graphs, format=format)
     with apart_from(out):
         print_text(f"{len(graphs)} graphs written to {out}")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import networkx as nx
 
+    from graphscore.graphs import AttributeSettings
     from graphscore.metrics import EvaluationResult, ValidityCheck
 
     Graphs = Sequence[nx.Graph[Any]]
@@ -69,14 +70,9 @@ def evaluate(
         Print the result as JSON.
     """
     from graphscore import metrics
-    from graphscore.graphs import AttributeSettings
-    from graphscore.graphs.molecules import MOLECULES
     from graphscore.graphs.unnamed import unnamed_attributes
 
-    carried: dict[str, Any] = MOLECULES.model_dump(exclude_defaults=True) if molecules else {}
-    if not carried and not attributes.given():
-        carried = _carried_by_all([samples, reference, training], reading)
-    names = AttributeSettings(**{**carried, **attributes.given()})
+    names = _names([samples, reference, training], reading, attributes, molecules)
     check = _check_named(valid, training)
     read = partial(load_to_compare, options=reading, names=names)
     generated, held_out = read(samples, split="test"), read(reference, split="test")
@@ -138,6 +134,29 @@ def _check_named(valid: str | None, training: str | None) -> ValidityCheck | Non
             f"--valid {valid}: novelty is measured against the training graphs. Give --training."
         )
     return check
+
+
+def _names(
+    lists: Sequence[str | None],
+    reading: ReadingOptions,
+    attributes: AttributeOptions,
+    molecules: bool,
+) -> AttributeSettings:
+    """Return the attributes to compare: those named, or those that all lists are known to have."""
+    from graphscore.errors import SettingsError
+    from graphscore.graphs import AttributeSettings
+    from graphscore.graphs.molecules import MOLECULES, is_molecular
+
+    given = attributes.given()
+    if not molecules:
+        return AttributeSettings(**(given or _carried_by_all(lists, reading)))
+    names = AttributeSettings(**{**MOLECULES.model_dump(exclude_defaults=True), **given})
+    if not is_molecular(names):
+        raise SettingsError(
+            "--molecules compares the node attribute 'element' and the edge attribute 'bond'. "
+            "Leave out --node-type and --edge-type."
+        )
+    return names
 
 
 def _carried_by_all(lists: Sequence[str | None], options: ReadingOptions) -> dict[str, str]:

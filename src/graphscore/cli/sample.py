@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import time
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from graphscore.artifacts import ModelPlace
     from graphscore.generator import GraphGenerator
-    from graphscore.graphs import AttributeSettings, Schema
+    from graphscore.graphs import Schema
 
 _UNCHANGED = SamplerOptions()
 
@@ -167,14 +166,13 @@ def _target(
     from graphscore.errors import OutputError
     from graphscore.graphs.files import keeps_attributes, lost_attributes
 
-    target = out or _default_target(place, generator.schema.names)
+    target = out or _default_target(place, generator.schema)
     _check_molecules(target, format, generator.schema)
     lost = lost_attributes(target, generator.schema, format=format)
     if lost and keeps_attributes(target, format):
         raise OutputError(
             f"{target}: its format has no place for the values of an attribute named {lost[0]!r}. "
-            "Write JSON (-o FILE.json) or GraphML (-o FOLDER --format graphml), or train with "
-            "another name."
+            "Write JSON (-o FILE.json)."
         )
     if lost:
         say(
@@ -205,18 +203,24 @@ def _check_molecules(target: Path, format: str | None, schema: Schema) -> None:
         raise OutputError(f"{target}: only molecules can be written there; {error}") from None
 
 
-def _default_target(place: ModelPlace, names: AttributeSettings) -> Path:
+def _default_target(place: ModelPlace, schema: Schema) -> Path:
     """Return where samples of a model go that nobody named a file for."""
     from graphscore.atomic import check_ordinary
     from graphscore.errors import MissingExtraError
     from graphscore.graphs import NOTHING
+    from graphscore.graphs.files import lost_attributes
     from graphscore.graphs.molecules import MOLECULES, rdkit
 
+    names = schema.names
     name = Path(f"{place.pretrained}-samples") if place.pretrained else place.folder / "samples"
     suffix = ".g6" if names == NOTHING else ".graphml"
-    with contextlib.suppress(MissingExtraError):
-        if names == MOLECULES and rdkit():
+    if lost_attributes("a.graphml", schema):  # such as vectors
+        suffix = ".json"
+    try:
+        if names == MOLECULES and rdkit("Writing SMILES, as which molecules are kept by default,"):
             suffix = ".smi"
+    except MissingExtraError as error:
+        say(f"molecules are written as GraphML. {error}")
     if suffix == ".graphml":  # a folder, if there are several graphs, and no folder is replaced
         places = (f"{name}{number}{suffix}" for number in ("", *range(2, 100_000)))
         return Path(next(path for path in places if not os.path.lexists(path)))

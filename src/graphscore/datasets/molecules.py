@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import io
 import json
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException
@@ -127,7 +128,7 @@ def values_of(lines: Lines, data_dir: str | PathLike[str] | None = None) -> list
 
 def _values(content: bytes) -> list[str]:
     """Return the values of lines, the first of several columns, or of a list in JSON."""
-    with contextlib.suppress(OSError, EOFError):
+    with contextlib.suppress(OSError, EOFError, zlib.error):
         content = gzip.GzipFile(fileobj=io.BytesIO(content)).read(10 * MAX_BYTES)
     text = content.decode(errors="replace")
     if text.lstrip()[:1] in "[{":

@@ -330,9 +330,14 @@ class PackedAttributes(Attributes):
 
 
 def _plain(value: Any) -> Any:
-    """Return what a number or a member of an enumeration stands for; a vector as a tuple."""
+    """Return what a number or a member of an enumeration stands for; a vector as a tuple.
+
+    Matrices hold whole numbers as real ones.
+    """
     value = value.value if isinstance(value, Enum) else value
     value = value.tolist() if hasattr(value, "tolist") else value  # of numpy or torch
+    if isinstance(value, float) and value.is_integer() and abs(value) <= 2**62:
+        return int(value)
     return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value
 
 

@@ -115,6 +115,8 @@ def _entries(matrix: Any) -> Iterator[tuple[_Array, _Array, _Array]]:
     """Yield the entries of a matrix that are not 0, a block of rows at a time."""
     if is_sparse(matrix):
         listed = matrix.tocoo(copy=True)
+        if listed.dtype.kind in "iu" and listed.dtype.itemsize < 8:  # sums may not fit
+            listed = listed.astype(np.int64)
         listed.sum_duplicates()
         listed.eliminate_zeros()
         yield listed.row, listed.col, listed.data

@@ -125,21 +125,6 @@ def packed_molecules(molecules: Iterator[Any]) -> PackedGraphs:
     )
 
 
-def graph_of(molecule: Any) -> nx.Graph[Any]:
-    """Return a Kekulé structure as a graph.
-
-    Raises:
-        ValueError: an atom of no element.
-    """
-    graph: nx.Graph[Any] = nx.Graph()
-    for atom in molecule.GetAtoms():
-        graph.add_node(atom.GetIdx(), **{ELEMENT: atom_type(atom)})
-    for bond in molecule.GetBonds():
-        order = str(bond.GetBondType()).lower()
-        graph.add_edge(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), **{BOND: order})
-    return graph
-
-
 def molecule_of(graph: nx.Graph[Any], *, charge_neutral: bool = True) -> Any:
     """Return a graph as an RDKit molecule, which is not checked.
 

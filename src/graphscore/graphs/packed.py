@@ -20,7 +20,7 @@ from graphscore.graphs.attributes import Value
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Coded:
     """An attribute with one of several values.
 
@@ -55,7 +55,7 @@ class Coded:
         return sorted(present)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PackedGraphs(Sequence["nx.Graph[Any]"]):
     """Simple undirected graphs on nodes 0..n-1 whose attributes are types.
 

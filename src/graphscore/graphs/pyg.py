@@ -157,12 +157,24 @@ def to_pyg(graphs: Sequence[nx.Graph[Any]]) -> list[Any]:
     of_nodes = [[graph.nodes[node] for node in graph] for graph in graphs]
     of_edges = [[graph[u][v] for u in graph for v in graph[u]] for graph in graphs]
     nodes, edges = _stacked(of_nodes, "node"), _stacked(of_edges, "edge")
+    fields = dict(nodes)
     for name, parts in edges.items():
-        nodes[f"edge_{name}" if name in nodes else name] = parts
-    for name, parts in nodes.items():
+        field = f"edge_{name}" if name in nodes else name
+        if field in fields:
+            raise _taken(field)
+        fields[field] = parts
+    for name, parts in fields.items():
+        if name in ("edge_index", "num_nodes") or isinstance(getattr(Data, name, None), property):
+            raise _taken(name)
         for data, part in zip(result, parts):
             setattr(data, name, part)
     return result
+
+
+def _taken(name: str) -> GraphDataError:
+    return GraphDataError(
+        f"an attribute that would be the field {name!r} of Data, which is there already. Rename it."
+    )
 
 
 def _stacked(graphs: list[list[dict[str, Any]]], kind: str) -> dict[str, Sequence[Any]]:
@@ -171,11 +183,6 @@ def _stacked(graphs: list[list[dict[str, Any]]], kind: str) -> dict[str, Sequenc
     sizes = [len(graph) for graph in graphs]
     found: dict[str, Sequence[Any]] = {}
     for name in dict.fromkeys(name for attributes in every for name in attributes):
-        if name in ("edge_index", "num_nodes"):
-            raise GraphDataError(
-                f"an attribute of {kind}s named {name!r}, which Data has for the graph itself. "
-                "Rename it."
-            )
         values = [attributes[name] for attributes in every if name in attributes]
         if len(values) < len(every):
             raise GraphDataError(

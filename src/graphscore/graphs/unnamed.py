@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import networkx as nx
@@ -11,6 +11,8 @@ from graphscore.graphs.attributes import AttributeSettings, is_asked
 from graphscore.graphs.packed import PackedGraphs
 from graphscore.settings import quoted
 
+OPTIONS = {"node_type": "--node-type", "edge_type": "--edge-type", "edge_weight": "--edge-weight"}
+"""What names the attributes of one kind."""
 FEW_VALUES = 20
 """Values of an attribute that looks like a type."""
 
@@ -19,6 +21,7 @@ def unnamed_attributes(
     lists: Iterable[Sequence[nx.Graph[Any]]],
     named: AttributeSettings,
     purpose: Literal["learned", "compared"] = "learned",
+    kinds: Collection[str] = OPTIONS,
 ) -> str:
     """Return one line with the attributes that are not named; empty if all are.
 
@@ -26,6 +29,7 @@ def unnamed_attributes(
         lists: lists of graphs; their `ignored` are names of edge attributes that were not kept.
         named: what is.
         purpose: what is done with it.
+        kinds: those of attributes that can be named, as in `AttributeSettings`.
 
     Example:
         >>> graph = nx.Graph()
@@ -43,7 +47,7 @@ def unnamed_attributes(
             if len(found) <= FEW_VALUES:
                 found.add((isinstance(value, int | str), str(value)))
     nodes = [
-        _counted(name, found, verb)
+        _counted(name, found, verb if "node_type" in kinds else "")
         for name, found in values.items()
         if not is_asked(name, named.of_nodes)
     ]
@@ -51,7 +55,9 @@ def unnamed_attributes(
     edges = [quoted(name) for name in of_edges if not is_asked(name, named.of_edges)]
     if edges:
         words = f"edge attribute{'s' * (len(edges) > 1)} {', '.join(edges)}"
-        parts.append(f"{words} (to {verb} one, --edge-type or --edge-weight)")
+        options = [option for kind, option in OPTIONS.items() if kind in kinds and "edge" in kind]
+        remedy = f" (to {verb} one, {' or '.join(options)})" if options else ""
+        parts.append(f"{words}{remedy}")
     return f"{what}: {'; '.join(parts)}" if parts else ""
 
 
@@ -72,5 +78,5 @@ def _counted(name: str, found: set[tuple[bool, str]], verb: str) -> str:
     if len(found) > FEW_VALUES:
         return f"{quoted(name)} (more than {FEW_VALUES} values)"
     is_type = all(may_be for may_be, _ in found)
-    remedy = f"; to {verb} it, --node-type {name}" if is_type else ""
+    remedy = f"; to {verb} it, --node-type {name}" if is_type and verb else ""
     return f"{quoted(name)} ({len(found)} value{'s' * (len(found) > 1)}{remedy})"

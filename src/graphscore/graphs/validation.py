@@ -106,7 +106,10 @@ def prepare_graphs(
     """
     kept = (edge_attributes,) if isinstance(edge_attributes, str) else edge_attributes
     if isinstance(graphs, PackedGraphs) and not repairs.largest_component:
-        check_size(source, max(graphs.nodes, default=0), max_nodes)
+        if not len(graphs):
+            raise GraphDataError(f"{source}: no graphs. Give at least one graph.")
+        largest = int(np.argmax(graphs.nodes))
+        check_size(f"{source}, graph {largest + 1}", int(graphs.nodes[largest]), max_nodes)
         return graphs if kept is None else graphs.keeping(kept)
     result = prepare_candidates(
         _candidates(graphs, source, repairs, kept),
@@ -251,7 +254,7 @@ def _prepared(
         raise no_nodes(where)
     graph = source
     if not candidate.clean:
-        weighted = edge_attributes is None or "weight" in edge_attributes
+        weighted = edge_attributes is None or is_asked("weight", edge_attributes)
         loops = check_simple(where, source, repairs, weighted=weighted)
         graph = renumbered(where, source, edge_attributes)
         if source.is_directed():

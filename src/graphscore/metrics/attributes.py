@@ -8,6 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from graphscore.errors import GraphDataError
 from graphscore.graphs import NOTHING, AttributeSettings
 from graphscore.graphs.attribute_values import Attributes
 from graphscore.metrics.disjoint_union import (
@@ -107,6 +108,11 @@ def _columns(
         for place, found in attributes.columns(name, 1 if title == EDGE_WEIGHTS else None):
             of_vector = place is not None and title != EDGE_WEIGHTS
             one = f"{title}_{place}" if of_vector else title
+            if one in columns:
+                raise GraphDataError(
+                    f"{one}: two of the attributes that are compared have this name. Name one of "
+                    "them, or rename it."
+                )
             columns[one] = places(found, found[stop - counts["reference"] : stop])
     parts = {title: np.split(column, stops[:-1]) for title, column in columns.items()}
     return [{title: part[k] for title, part in parts.items()} for k in range(len(counts))]

@@ -128,6 +128,16 @@ def learnable(name: str, attributes: Mapping[str, str]) -> dict[str, str]:
     return learned
 
 
+def learnable_kinds(name: str) -> list[str]:
+    """Return the kinds of attributes with a name that a model can learn, or take.
+
+    >>> learnable_kinds("erdos-renyi"), learnable_kinds("edp-gnn")
+    ([], ['node_type', 'edge_weight'])
+    """
+    every = ("node_type", "edge_type", "edge_weight")
+    return list(learnable(name, dict(zip(every, every))))
+
+
 def stored_settings(values: Mapping[str, Any]) -> RunSettings:
     """Return the settings of a stored model, which are complete.
 

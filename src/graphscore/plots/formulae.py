@@ -41,7 +41,7 @@ class Formula:
         chem = rdkit("Drawing structural formulae")
         from rdkit.Chem.Draw import rdMolDraw2D
 
-        molecule = molecule_of(graph)
+        molecule = molecule_of(graph, charge_neutral=False)
         chem.SanitizeMol(molecule)
         drawing = rdMolDraw2D.MolDraw2DSVG(SIDE * _PER_POINT, SIDE * _PER_POINT)
         options: Any = drawing.drawOptions()

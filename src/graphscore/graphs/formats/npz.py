@@ -128,7 +128,7 @@ class _Stack:
             GraphDataError: a graph is refused, or columns of another length than the graphs'.
         """
         totals = {"node": 0, "edge": 0}
-        is_asked_for = "weight" in self.reading.edge_attributes
+        is_asked_for = is_asked("weight", self.reading.edge_attributes)
         weights = None if is_asked_for else self.carried["edge"].get("weight")
         for b, matrix in enumerate(self.adj):
             where = self._where(b)
