@@ -1,7 +1,8 @@
 """Pretrained models draw the same graphs on the CPU as when they were first published.
 
 `golden/pretrained.json` holds graphs in graph6, those of models without attributes drawn before
-checkpoints had version 2: "full" 8 graphs with each model's own settings, "short" 2 graphs with a few steps.
+checkpoints had version 2: "full" 8 graphs with each model's own settings, "short" 2 graphs with a
+few steps.
 """
 
 from __future__ import annotations
