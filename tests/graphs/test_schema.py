@@ -21,7 +21,7 @@ from graphscore.graphs import (
     read_graphs,
     write_graphs,
 )
-from graphscore.graphs.attributes import MOST_VALUES, Scale
+from graphscore.graphs.attributes import MOST_VALUES, Scale, Types
 from graphscore.graphs.files import lost_attributes
 
 ALL = AttributeSettings(
@@ -339,3 +339,9 @@ def test_which_attributes_a_format_loses(name, lost):
         edge_weight={"name": "b b"},
     )
     assert sorted(lost_attributes(name, schema)) == sorted(lost)
+
+
+@pytest.mark.parametrize("values", [(1, "a"), ("a", "a")])
+def test_types_are_different_values_of_one_kind(values):
+    with pytest.raises(SettingsError, match="different values of one kind"):
+        Types(name="t", values=values)
