@@ -26,7 +26,7 @@ _DROPPED = re.compile(r"[@/\\]|\[[0-9]")  # stereochemistry and isotopes
 def decode_smiles(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate]:
     r"""Read the first word of every line; the others, such as a name, are left out.
 
-    Blank lines and lines that begin with "#" are skipped, and a first line that begins with
+    Blank lines and lines that begin with "#" are skipped, and a first line whose first word is
     "smiles".
 
     Raises:
