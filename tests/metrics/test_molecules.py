@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from graphscore.errors import GraphDataError, GraphscoreWarning, MissingExtraError
-from graphscore.graphs.molecules import BOND, ELEMENT
+from graphscore.graphs.molecules import BOND, ELEMENT, number_of_invalid
 from graphscore.metrics import MoleculeSet, evaluate_molecules
 
 ORDERS = {"-": "single", "=": "double", "#": "triple"}
@@ -233,3 +233,13 @@ def test_a_missing_package_names_the_extra(monkeypatch, package, fcd):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError, match=rf"'{package}'.*graphscore\[molecules\]"):
         evaluate_molecules([ETHANOL], [ETHANOL], fcd=fcd)
+
+
+def test_valid_as_it_is_has_one_meaning():
+    """A neutral nitrogen of five bonds is not valid, here and where samples are written."""
+    graph = nx.star_graph(3)
+    nx.set_node_attributes(graph, dict(enumerate("NOOC")), "element")
+    nx.set_edge_attributes(graph, {(0, 1): "double", (0, 2): "double", (0, 3): "single"}, "bond")
+    found = evaluate_molecules([graph], ["CC"], fcd=False, nspdk=False)
+    assert found.valid_as_is.count == 0
+    assert number_of_invalid([graph]) == 1

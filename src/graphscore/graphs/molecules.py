@@ -6,7 +6,6 @@ Kekulé structure. Stereochemistry, isotopes and radicals are not part of it.
 
 from __future__ import annotations
 
-import contextlib
 import re
 import sys
 from array import array
@@ -199,15 +198,22 @@ def _charge(molecule: Any) -> None:
                 atom.SetFormalCharge(1)
 
 
-def smiles_of(molecule: Any) -> str | None:
-    """Return the canonical SMILES of a molecule without stereochemistry; None if it is not valid.
+def sanitised(molecule: Any) -> Any:
+    """Return a molecule after RDKit sanitised it in place; None if it is not valid.
 
-    Valid is what RDKit sanitises: every atom has a valence that it may have, and rings that are
-    aromatic have a Kekulé structure.
+    Valid is: every atom has a valence that it may have, and rings that are aromatic have a Kekulé
+    structure.
     """
     chem = rdkit()
-    checked = chem.Mol(molecule)
-    with contextlib.suppress(ValueError, RuntimeError):
-        chem.SanitizeMol(checked)
-        return str(chem.MolToSmiles(checked, isomericSmiles=False))
-    return None
+    # Valences are checked first, because sanitising begins with a correction of some of them.
+    for steps in (chem.SanitizeFlags.SANITIZE_PROPERTIES, chem.SanitizeFlags.SANITIZE_ALL):
+        if chem.SanitizeMol(molecule, sanitizeOps=steps, catchErrors=True):
+            return None
+    return molecule
+
+
+def smiles_of(molecule: Any) -> str | None:
+    """Return the canonical SMILES of a molecule without stereochemistry; None if not valid."""
+    chem = rdkit()
+    valid = sanitised(chem.Mol(molecule))
+    return None if valid is None else str(chem.MolToSmiles(valid, isomericSmiles=False))

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from graphscore.errors import GraphDataError, MissingExtraError, warn
-from graphscore.graphs.molecules import molecule_of, rdkit
+from graphscore.graphs.molecules import molecule_of, rdkit, sanitised
 from graphscore.metrics.disjoint_union import check_kind
 from graphscore.metrics.nspdk import Labelled, MeanFeatures, squared_mmd
 from graphscore.metrics.vun import wilson_interval
@@ -280,25 +280,15 @@ def _of_graph(graph: nx.Graph[Any], where: str) -> tuple[Any, bool]:
     """
     try:
         check_kind(graph, 0)
-        found = _sanitised(molecule_of(graph, charge_neutral=False))
+        found = sanitised(molecule_of(graph, charge_neutral=False))
         # What is valid has no neutral N or O with a bond too many.
         if found is not None:
             return found, False
-        return _sanitised(molecule_of(graph)), True
+        return sanitised(molecule_of(graph)), True
     except GraphDataError as error:
         raise GraphDataError(f"{where}, {str(error).removeprefix('graph 0: ')}") from None
     except RuntimeError:
         raise GraphDataError(f"{where}: an atom is bound to itself.") from None
-
-
-def _sanitised(molecule: Any) -> Any:
-    """Return a molecule after RDKit sanitised it; None if it is not valid."""
-    chem = rdkit()
-    # Valences are checked first, because sanitising begins with a correction of some of them.
-    for steps in (chem.SanitizeFlags.SANITIZE_PROPERTIES, chem.SanitizeFlags.SANITIZE_ALL):
-        if chem.SanitizeMol(molecule, sanitizeOps=steps, catchErrors=True):
-            return None
-    return molecule
 
 
 def _labelled(molecule: Any) -> Labelled:

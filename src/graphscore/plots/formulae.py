@@ -11,7 +11,7 @@ import networkx as nx
 
 from graphscore.errors import GraphDataError, MissingExtraError
 from graphscore.graphs import Schema
-from graphscore.graphs.molecules import is_molecular, molecule_of, rdkit
+from graphscore.graphs.molecules import is_molecular, molecule_of, rdkit, sanitised
 
 SIDE = 110
 """Points of a formula in each direction."""
@@ -38,11 +38,12 @@ class Formula:
             GraphDataError: a node or edge is no atom or bond.
             ValueError: the molecule is not valid.
         """
-        chem = rdkit("Drawing structural formulae")
+        rdkit("Drawing structural formulae")
         from rdkit.Chem.Draw import rdMolDraw2D
 
-        molecule = molecule_of(graph, charge_neutral=False)
-        chem.SanitizeMol(molecule)
+        molecule = sanitised(molecule_of(graph, charge_neutral=False))
+        if molecule is None:
+            raise ValueError("not a valid molecule")
         drawing = rdMolDraw2D.MolDraw2DSVG(SIDE * _PER_POINT, SIDE * _PER_POINT)
         options: Any = drawing.drawOptions()
         options.bondLineWidth = 0.9 * _PER_POINT
