@@ -1,8 +1,13 @@
-"""Weighted graphs: samples, and fresh graphs of the true generator, against fresh graphs."""
+"""Weighted graphs: samples, and fresh graphs of the true generator, against fresh graphs.
+
+Every seed is a draw of the data set, with its own training and test graphs: so few graphs are near
+the true distribution or far from it by chance, and a model is with them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from string import ascii_lowercase
 from typing import Any
 
 import networkx as nx
@@ -23,6 +28,8 @@ TRUE: dict[str, Callable[..., list[nx.Graph[Any]]]] = {
 """The true generator of a set."""
 BAR = 1.5
 """Ratio to the distance of fresh graphs that is to be reached."""
+KINDS = {"seed": "samples", "true": "fresh graphs", "training": "training graphs"}
+"""What is compared with test graphs and with fresh ones, by the names of its parts."""
 ROWS = ("degree", "clustering", "orbit", "edge_weights")
 REACHED = ("degree", "edge_weights")
 """Rows that have a target."""
@@ -36,8 +43,7 @@ def set_plan(context: Context, name: str) -> Record:
 
 def keys(context: Context) -> list[str]:
     sets, seeds = context.plan(NAME)["sets"], range(context.seeds)
-    drawn = [f"{n}_{which}{s}" for n in sets for which in ("seed", "true") for s in seeds]
-    return [*drawn, *(f"{name}_training" for name in sets)]
+    return [f"{name}_{which}{seed}" for name in sets for which in KINDS for seed in seeds]
 
 
 def settings(context: Context) -> Record:
@@ -47,36 +53,35 @@ def settings(context: Context) -> Record:
 
 
 def compute(context: Context, key: str) -> Record:
-    """Sample a trained model, or draw fresh graphs, and compare them with the same fresh graphs."""
+    """Sample a trained model, or draw fresh graphs, and compare them with the same graphs."""
     name, _, which = key.rpartition("_")
-    file, plan, data = context.plan(NAME), set_plan(context, name), load_dataset(name)
+    kind, seed = which.rstrip("0123456789"), int(which.lstrip(ascii_lowercase))
+    file, plan, data = context.plan(NAME), set_plan(context, name), load_dataset(name, seed=seed)
     number, carried = file["samples"], dict[str, Any](data.info.attributes)
     made: Record = {}
 
     def fresh(stream: str) -> list[nx.Graph[Any]]:
-        seed = derive_seed(file["seed"], NAME, name, stream)
-        return TRUE[name](number, seed=seed)
+        return TRUE[name](number, seed=derive_seed(file["seed"], NAME, name, stream, seed))
 
     graphs: Sequence[nx.Graph[Any]]
-    if which == "training":
+    if kind == "training":
         graphs = data.train
-    elif which.startswith("true"):
-        graphs = fresh(which)
+    elif kind == "true":
+        graphs = fresh("true")
     else:
         generator = context.fit(
-            name,
+            key,
             data.train,
             source=name,
-            seed=file["seed"],
+            seed=seed,
             model="denoiser",
             attributes=carried,
             network=plan["network"],
             training=plan["training"],
             sampling=sampler_of(plan["sampling"]),
         )
-        stream = derive_seed(file["seed"], NAME, name, which)
-        graphs = generator.sample(number, seed=stream)
-        last = training_log(context.run_folder(name))
+        graphs = generator.sample(number, seed=derive_seed(file["seed"], NAME, name, which))
+        last = training_log(context.run_folder(key))
         made = {"parameters": parameter_count(generator), "training_seconds": last["seconds"]}
     references = {"test": data.test, "fresh": fresh("reference")}
     return {
@@ -88,37 +93,38 @@ def compute(context: Context, key: str) -> Record:
     }
 
 
-def means(row: Record, which: str, reference: str) -> dict[str, dict[str, float]]:
+def means(row: Record, kind: str, reference: str) -> dict[str, dict[str, float]]:
     """Return mean and deviation of every distance to a reference."""
-    return {name: summary([float(one[reference][name]) for one in row[which]]) for name in ROWS}
+    return {name: summary([float(one[reference][name]) for one in row[kind]]) for name in ROWS}
 
 
 def assemble(context: Context, parts: Mapping[str, Record]) -> list[Record]:
-    rows, seeds = [], range(context.seeds)
-    for name in context.plan(NAME)["sets"]:
-        samples, true = ([parts[f"{name}_{which}{s}"] for s in seeds] for which in ("seed", "true"))
-        training = [parts[f"{name}_training"]]
-        rows.append({"dataset": name, "per_seed": samples, "true": true, "training": training})
-    return rows
+    seeds = range(context.seeds)
+    return [
+        {
+            "dataset": name,
+            **{kind: [parts[f"{name}_{kind}{seed}"] for seed in seeds] for kind in KINDS},
+        }
+        for name in context.plan(NAME)["sets"]
+    ]
 
 
 def ratios(row: Record, reference: str) -> dict[str, float]:
     """Return the mean distance of samples divided by that of fresh graphs, by row."""
-    samples, true = (means(row, which, reference) for which in ("per_seed", "true"))
+    samples, true = (means(row, kind, reference) for kind in ("seed", "true"))
     return {name: samples[name]["mean"] / true[name]["mean"] for name in ROWS}
 
 
 def tables(record: Record) -> list[Table]:
     """For each set, distances to test graphs, then to fresh graphs."""
     found = []
-    labels = {"per_seed": "samples", "true": "fresh graphs", "training": "training graphs"}
     for row in record["results"]:
         for reference in ("test", "fresh"):
-            first = row["per_seed"][0][reference]
+            first = row["seed"][0][reference]
             cells = []
-            for which, label in labels.items():
-                count = row[which][0][reference]["sample_count"]
-                values = means(row, which, reference).values()
+            for kind, label in KINDS.items():
+                count = row[kind][0][reference]["sample_count"]
+                values = means(row, kind, reference).values()
                 cells.append([f"{count} {label}", *(with_std(value, 5) for value in values)])
             cells.append(["ratio", *(f"{r:.2f}" for r in ratios(row, reference).values())])
             if reference == "test":
@@ -133,7 +139,7 @@ def facts(record: Record) -> Mapping[str, Any]:
     """Values for the template."""
     sets = []
     for row in record["results"]:
-        first, found = row["per_seed"][0], ratios(row, "test")
+        first, found = row["seed"][0], ratios(row, "test")
         sets.append(
             {
                 "name": row["dataset"],

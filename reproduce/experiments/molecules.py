@@ -35,12 +35,20 @@ def set_plan(context: Context, name: str) -> Plan:
     """The plan of a set at the scale of the context."""
     file = context.plan(NAME)
     plan = dict(file["plans"][name])
-    plan["noise"] = file["common"]["noise"]
+    plan["noise"] = {**file["common"]["noise"], **plan.get("noise", {})}
     plan["training"] = {**file["common"]["learning"], **plan["training"]}
     if "changes" in file:
         plan = merge(plan, file["changes"])
         plan["stop"], plan["earlier"] = plan["training"]["steps"], []
     return plan
+
+
+def number_of(context: Context, name: str, which: str) -> int:
+    """How many molecules of a set a part draws or judges."""
+    file = context.plan(NAME)
+    if which.startswith(("seed", "known")):
+        return int(set_plan(context, name).get("samples", file["samples"]))
+    return int(file["curve_samples"])
 
 
 def keys(context: Context) -> list[str]:
@@ -66,8 +74,7 @@ def part_settings(context: Context, key: str) -> Record:
     name, _, which = key.partition("_")
     file, plan = context.plan(NAME), set_plan(context, name)
     decided = {key: plan[key] for key in ("network", "noise", "training", "stop", "sampling")}
-    which = which.removeprefix("drawn-")
-    number = file["samples" if which.startswith(("seed", "known")) else "curve_samples"]
+    number = number_of(context, name, which.removeprefix("drawn-"))
     return {} if which == "known" else {"seed": file["seed"], "number": number, **decided}
 
 
@@ -120,7 +127,7 @@ def _draw(context: Context, name: str, which: str) -> Record:
         steps = (int(which.removeprefix("curve")) + 1) // 2
         churn = sampling.churn / sampling.steps * steps
         sampling = sampling.replaced(steps=steps, churn=churn)
-    number = file["samples" if which.startswith("seed") else "curve_samples"]
+    number = number_of(context, name, which)
     started = time.perf_counter()
     graphs = generator.sample(
         number, seed=derive_seed(file["seed"], NAME, name, which), sampling=sampling
@@ -154,7 +161,7 @@ def _judge(context: Context, name: str, which: str) -> Record:
     texts = molecules.smiles_of(published, data, context.data_dir)
     part = "test" if which.startswith(("seed", "known")) else "val"
     if which == "known":
-        number = min(file["samples"], len(texts["train"]))
+        number = min(number_of(context, name, which), len(texts["train"]))
         stream = np.random.default_rng(derive_seed(file["seed"], NAME, name, which))
         chosen = np.sort(stream.choice(len(texts["train"]), number, replace=False))
         drawn: Any = data.train
@@ -165,7 +172,8 @@ def _judge(context: Context, name: str, which: str) -> Record:
         with np.load(drawn_file(context, name, which), allow_pickle=False) as arrays:
             graphs = PackedGraphs.of_arrays(arrays)
     reference, training = _read(name, part, texts[part]), _read(name, "train", texts["train"])
-    found = evaluate_molecules(graphs, reference, training=training)
+    measured = "nspdk" in set_plan(context, name)["targets"]
+    found = evaluate_molecules(graphs, reference, training=training, nspdk=measured)
     return {"part": part, **found.to_dict()}
 
 

@@ -110,8 +110,16 @@ class FilmLinear(nn.Module):
         """Return the sum of the products of inputs (B,rows,in) side by side, times the gain."""
         few = parts[0].is_cuda and parts[0].shape[1] < FEW * self.weight.shape[0]
         weights = torch.split(self.weight if few else self(film), [p.shape[2] for p in parts], -2)
-        total = functools.reduce(torch.add, map(torch.matmul, parts, weights))
+        total = functools.reduce(torch.add, map(_product, parts, weights))
         return total * film.gain if few else total
+
+
+def _product(rows: Tensor, weight: Tensor) -> Tensor:
+    """Return the product of rows (B,rows,in) with weights, shared or (B,in,out)."""
+    if weight.ndim == 2 and not rows.is_contiguous():
+        # One product over all graphs would copy the rows, which lie the other way round, first.
+        weight = weight.expand(len(rows), -1, -1)
+    return rows @ weight
 
 
 def normalised(x: Tensor) -> Tensor:
