@@ -234,6 +234,39 @@ class Context:
             )
         return generator
 
+    def model_folder(self, key: str, step: int) -> Path:
+        """The folder of the model of a part at a step."""
+        return self.folder / "models" / f"{key}_at{step}"
+
+    def model(
+        self,
+        key: str,
+        graphs: Callable[[], Sequence[nx.Graph[Any]]],
+        *,
+        step: int,
+        source: str,
+        seed: int,
+        **settings: Any,
+    ) -> GraphGenerator:
+        """The denoiser of a part at a step, trained where its folder holds none yet.
+
+        Args:
+            key: the part; its training and its model get folders of that name.
+            graphs: returns the training graphs; not called where the model is there.
+            step: train up to it.
+            source, seed, settings: as `fit`.
+        """
+        folder = self.model_folder(key, step)
+        if not has_checkpoint(folder):
+            options: Record = {"source": source, "seed": seed, "model": "denoiser", **settings}
+            self.fit(key, graphs(), stop_at=step, **options).save(folder)
+        return GraphGenerator.load(
+            folder,
+            device=str(self.torch_device),
+            accelerate=self.accelerate,
+            show_progress=self.show_progress,
+        )
+
     def defaults(self, *, long: bool = False) -> dict[str, Any]:
         """Settings of EDP-GNN at this scale.
 

@@ -10,8 +10,8 @@ TITLES = {
     "training-budget": "How long and how wide to train EDP-GNN, chosen on validation graphs",
     "denoiser-benchmark": "The denoiser on seven datasets, SBM twice: quality, calls, time",
     "denoiser-ablation": "What each part of the denoiser contributes",
-    "molecules": "Molecules: QM9 and ZINC250k, valid, FCD and NSPDK, calls, time",
-    "attributes": "Weighted graphs against the true generator: structure and weights",
+    "molecules": "Molecules: QM9, ZINC250k and MOSES, valid, FCD and NSPDK, calls, time",
+    "attributes": "Weighted graphs against the true generator; labelled graphs against test graphs",
     "invalid-reasons": "Why samples of the pretrained models are not valid",
 }
 """The experiment NAME is in `reproduce/experiments`, its plan in `plans`, its page in

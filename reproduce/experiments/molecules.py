@@ -23,7 +23,7 @@ from graphscore.graphs.packed import PackedGraphs
 from graphscore.metrics.molecules import MoleculeSet, evaluate_molecules
 from graphscore.seeding import derive_seed
 from reproduce.context import Context, Record
-from reproduce.core import has_checkpoint, parameter_count, read_document, sampler_of
+from reproduce.core import parameter_count, read_document, sampler_of
 from reproduce.experiment import Experiment
 from reproduce.experiments.molecule_report import facts, pictures, tables
 
@@ -88,40 +88,28 @@ def compute(context: Context, key: str) -> Record:
 # ---------------------------------------------------------------------- training and drawing
 
 
-def model(context: Context, name: str, step: int) -> tuple[GraphGenerator, Record]:
-    """The model of a set at a step, trained if it is not there, and what its training took."""
-    folder, plan = model_folder(context, name, step), set_plan(context, name)
-    if not has_checkpoint(folder):
-        data = load_dataset(name, data_dir=context.data_dir)
-        trained = context.fit(
-            name,
-            data.train,
-            source=name,
-            seed=context.plan(NAME)["seed"],
-            model="denoiser",
-            stop_at=step,
-            attributes=data.info.attributes,
-            network=plan["network"],
-            noise=plan["noise"],
-            training=plan["training"],
-            sampling=sampler_of(plan["sampling"]),
-        )
-        trained.save(folder)
-    options = {"device": str(context.torch_device), "accelerate": context.accelerate}
-    made = GraphGenerator.load(folder, show_progress=context.show_progress, **options)
-    return made, {"step": made.step, "parameters": parameter_count(made)}
-
-
-def model_folder(context: Context, name: str, step: int) -> Path:
-    """The folder of the model of a set at a step."""
-    return context.folder / "models" / f"{name}_at{step}"
+def model(context: Context, name: str, step: int) -> GraphGenerator:
+    """The model of a set at a step."""
+    plan = set_plan(context, name)
+    return context.model(
+        name,
+        lambda: load_dataset(name, data_dir=context.data_dir).train,
+        step=step,
+        source=name,
+        seed=context.plan(NAME)["seed"],
+        attributes=molecules.PUBLISHED[name].info.attributes,
+        network=plan["network"],
+        noise=plan["noise"],
+        training=plan["training"],
+        sampling=sampler_of(plan["sampling"]),
+    )
 
 
 def _draw(context: Context, name: str, which: str) -> Record:
     """Sample molecules into a file."""
     file, plan = context.plan(NAME), set_plan(context, name)
     step = int(which.removeprefix("at")) if which.startswith("at") else plan["stop"]
-    generator, made = model(context, name, step)
+    generator = model(context, name, step)
     sampling = sampler_of(plan["sampling"])
     if which.startswith("curve"):
         steps = (int(which.removeprefix("curve")) + 1) // 2
@@ -138,7 +126,8 @@ def _draw(context: Context, name: str, which: str) -> Record:
     np.savez_compressed(stream, **packed.arrays())  # type: ignore[arg-type]
     write_file(drawn_file(context, name, which), stream.getvalue())
     return {
-        **made,
+        "step": generator.step,
+        "parameters": parameter_count(generator),
         "number": number,
         "sampling_seconds": seconds,
         "calls": sampling.network_calls,
@@ -220,7 +209,7 @@ def _is_there(name: str, parts: Mapping[str, Record], which: str) -> bool:
 def _point(context: Context, name: str, parts: Mapping[str, Record], which: str) -> Record:
     """What was drawn and how it was judged, and how long its model was trained."""
     drawn, judged = parts[f"{name}_drawn-{which}"], parts[f"{name}_{which}"]
-    document = read_document(model_folder(context, name, drawn["step"]))
+    document = read_document(context.model_folder(name, drawn["step"]))
     took = {"training_seconds": document.seconds, "device": document.made_with.device}
     return {**judged, **drawn, **took, "judged": judged["provenance"]}
 
