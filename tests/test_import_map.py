@@ -36,10 +36,11 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("metrics", "config", "progress"),
     },
     "artifacts": {"graphs", "datasets", "training", "models", "config", "device", "progress"},
-    "generator": {
-        *("graphs", "diffusion", "training", "acceleration", "models", "artifacts"),
+    "trained": {
+        *("graphs", "diffusion", "acceleration", "models", "artifacts"),
         *("metrics", "config", "device"),
     },
+    "generator": {"graphs", "training", "models", "artifacts", "config", "trained"},
     "estimate": {"models", "generator", "device"},
 }
 _BELOW = set(MAY_IMPORT) - OPEN
