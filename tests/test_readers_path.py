@@ -105,7 +105,7 @@ def test_from_the_generator(model, graphs):
     trained = first_optimiser_step(lambda: generator.fit(graphs))
     sampled = first_network_call(lambda: generator.sample(2))
     assert trained[0] == "generator.py: GraphGenerator.fit"
-    assert sampled[0] == "generator.py: GraphGenerator.sample"
+    assert sampled[0] == "trained.py: TrainedGenerator.sample"
     assert len(trained) <= MOST_FRAMES, trained
     assert len(sampled) <= MOST_FRAMES, sampled
 
