@@ -28,6 +28,9 @@ Moments = tuple[NDArray[np.float64], NDArray[np.float64]]
 """A mean vector and a covariance matrix."""
 _FEWEST = 2
 """Molecules that have a covariance."""
+_AT_A_TIME = 10_240
+"""Molecules given to ChemNet at a time, a multiple of its batches: it keeps what it computed of each
+until all are done, and 176,000 at a time took more than 23 GB."""
 
 
 @dataclass(frozen=True)
@@ -331,8 +334,12 @@ def _moments(smiles: Sequence[str]) -> Moments:
     # Its loader of data draws a number that it does not use.
     with warnings.catch_warnings(), torch.random.fork_rng(devices=[]):
         warnings.simplefilter("ignore")
-        found = _chemnet().FCD(device="cpu", canonize=False).get_predictions(list(smiles))
-    activations = np.asarray(found, dtype=np.float64)
+        model = _chemnet().FCD(device="cpu", canonize=False)
+        parts = [
+            model.get_predictions(list(smiles[start : start + _AT_A_TIME]))
+            for start in range(0, len(smiles), _AT_A_TIME)
+        ]
+    activations = np.concatenate(parts, dtype=np.float64)
     return activations.mean(0), np.cov(activations.T)
 
 
