@@ -275,3 +275,19 @@ def test_wrong_node_features_are_named(expected, given):
 def test_settings_are_validated(values):
     with pytest.raises(SettingsError, match=next(iter(values))):
         DenoiserSettings(**values)
+
+
+def test_rows_that_cuda_has_besides_change_nothing(monkeypatch):
+    """Places without a pair, for aligned rows: the answer and every gradient are the same."""
+
+    def answer_and_gradients():
+        posterior, noisy = make(), noisy_graphs()
+        answer = posterior.denoise(noisy, SIGMA).edges
+        answer.square().sum().backward()
+        return [answer, *(parameter.grad for parameter in posterior.parameters())]
+
+    expected = answer_and_gradients()
+    of = PairIndex.of
+    monkeypatch.setattr(PairIndex, "of", lambda mask, dtype: of(mask, dtype, multiple=8))
+    for found, value in zip(answer_and_gradients(), expected, strict=True):
+        torch.testing.assert_close(found, value, rtol=1e-10, atol=1e-10)

@@ -61,3 +61,17 @@ def test_gradients_are_those_of_the_function():
         (index.ends, (2, 5, 2)),
     ]:
         assert torch.autograd.gradcheck(function, draw(*shape).requires_grad_())
+
+
+def test_places_without_a_pair_are_not_read():
+    """Those that CUDA has for aligned rows, with whatever stands there."""
+    mask = node_mask_of_sizes(torch.tensor([5, 3]))
+    index, plain = PairIndex.of(mask, torch.float64, multiple=8), index_of(5, 3)
+    assert len(index.first) == len(index.second) == 16
+    pairs, matrices, nodes = draw(2, 2, 16).requires_grad_(), draw(2, 2, 5, 5), draw(2, 5, 3)
+    made = index.matrices_of(pairs)
+    assert torch.equal(made, plain.matrices_of(pairs[:, :, :10]))
+    made.sum().backward()
+    assert not pairs.grad[:, :, 10:].any()
+    assert torch.equal(index.pairs_of(matrices)[:, :, :10], plain.pairs_of(matrices))
+    assert torch.equal(index.ends(nodes)[:, :10], plain.ends(nodes))

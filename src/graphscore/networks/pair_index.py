@@ -50,13 +50,20 @@ class PairIndex:
     distinct: Tensor
 
     @staticmethod
-    def of(node_mask: Tensor, dtype: torch.dtype) -> PairIndex:
+    def of(node_mask: Tensor, dtype: torch.dtype, *, multiple: int | None = None) -> PairIndex:
+        """Number the pairs of graphs.
+
+        Args:
+            node_mask: (B,N) bool.
+            dtype: of counts and masks.
+            multiple: what the number of places is a multiple of; by the device if not given.
+        """
         nodes, device = node_mask.shape[1], node_mask.device
         sizes = node_mask.sum(1).to(dtype).clamp_min(1).view(-1, 1, 1)
         first, second = torch.triu_indices(nodes, nodes, int(nodes > 1), device=device)
-        if node_mask.is_cuda:
-            padding = 0, -len(first) % ROWS
-            first, second = functional.pad(first, padding), functional.pad(second, padding)
+        multiple = multiple or (ROWS if node_mask.is_cuda else 1)
+        padding = 0, -len(first) % multiple
+        first, second = functional.pad(first, padding), functional.pad(second, padding)
         number = torch.arange(nodes, device=device)
         low = torch.minimum(number.unsqueeze(1), number)
         high = torch.maximum(number.unsqueeze(1), number)
