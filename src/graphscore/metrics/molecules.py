@@ -29,8 +29,8 @@ Moments = tuple[NDArray[np.float64], NDArray[np.float64]]
 _FEWEST = 2
 """Molecules that have a covariance."""
 _AT_A_TIME = 10_240
-"""Molecules given to ChemNet at a time, a multiple of its batches: it keeps what it computed of each
-until all are done, and 176,000 at a time took more than 23 GB."""
+"""Molecules given to ChemNet at a time, a multiple of its batches: it keeps what it computed of all
+of them, and 176,000 took more than 23 GB."""
 
 
 @dataclass(frozen=True)
