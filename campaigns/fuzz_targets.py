@@ -320,7 +320,19 @@ def read_communities(data: bytes, folder: Path) -> None:
 
 LINES = (b":", b">>", b"~", b"[C@H]", b"%(99)", b"c1", b"V3000", b"M  V30 ", b"M  CHG  1", b"$$$$")
 JSON_GRAPH = (b'"nodes":[', b'"edges":[', b'"links":[', b'"id":', b'{"source":0,"target":', b"{},")
-TEXT = (b"# nodes: ", b"node", b"edge", b"source", b"target", b"id ", b"label ", b"directed 1")
+TEXT = (
+    b"# nodes: ",
+    b"*Vertices ",
+    b"*Edges",
+    b"%%MatrixMarket ",
+    b"node",
+    b"edge",
+    b"source",
+    b"target",
+    b"id ",
+    b"label ",
+    b"directed 1",
+)
 MARKUP = (*TEXT, b"<key ", b"<data ", b"<!DOCTYPE ", b"<!ENTITY ", b"CDATA", b"&amp;")
 JSON = (b'"version"', b'"settings"', b'"sizes"', b'"learned"', b'"tensors"', b'"step"')
 
