@@ -89,9 +89,7 @@ def _blocks(data: Bytes, source: str, reading: Reading) -> Iterator[_Block]:
         for number, _, line in lines_of(data, source, reading)
         if line.strip()
     )
-    count = 0
-    for number, line in lines:
-        count += 1
+    for count, (number, line) in enumerate(lines, start=1):
         where = f"{source}, graph {count}"
         size = _SIZE.fullmatch(line)
         if size is None:

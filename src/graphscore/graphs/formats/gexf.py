@@ -115,11 +115,10 @@ class _Elements:
         if label and label != attributes.get("id"):
             self._values["label"] = label
         if name == "edge":
-            for key in ("weight", "kind"):
-                if key in attributes:
-                    self._values[key] = converted(
-                        attributes[key], float if key == "weight" else str
-                    )
+            if "kind" in attributes:
+                self._values["kind"] = attributes["kind"]
+            if "weight" in attributes:
+                self._values["weight"] = converted(attributes["weight"], float)
         else:
             self._graph.count_attributes(len(self._values))
 

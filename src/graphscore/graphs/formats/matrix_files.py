@@ -109,7 +109,7 @@ def _ends(arrays: Mapping[str, Array], kind: str) -> tuple[Array, Array]:
     starts, inner = arrays["indptr"], arrays["indices"]
     if starts.ndim != 1 or inner.ndim != 1 or starts.dtype.kind not in "iu" or not len(starts):
         raise ValueError("indptr and indices are no lists of whole numbers")
-    counts = np.diff(starts.astype(np.int64))
+    counts = np.diff(starts).astype(np.int64)
     if (counts < 0).any() or counts.sum() != len(inner) or starts[0] != 0:
         raise ValueError("indptr does not count indices")
     outer = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
@@ -144,8 +144,8 @@ def decode_matrix_market(data: Bytes, source: str, reading: Reading) -> Iterator
 
 def _check_market(data: Bytes, source: str, reading: Reading) -> None:
     """Compare the sizes that a file states with the limits and with its length."""
-    lines = iter(data[:_MAX_LINE].splitlines())
-    kind = _MARKET.fullmatch(next(lines, b""))
+    first = bytes(data[:_MAX_LINE]).partition(b"\n")[0]
+    kind = _MARKET.fullmatch(first)
     place, sizes = 0, b""
     while kind and place < len(data):
         stop = data.find(b"\n", place, place + _MAX_LINE) + 1 or len(data)

@@ -70,8 +70,8 @@ class NamedEdges:
         """
         self._node_names, rank = _ordered(self._names)
         self._graph_names, order = _ordered(self._graphs)
-        owners, tails, heads = (np.frombuffer(column, dtype=np.intc) for column in self._rows)
-        owners = order[owners]
+        graphs, tails, heads = (np.frombuffer(column, dtype=np.intc) for column in self._rows)
+        owners = order[graphs]
         is_edge = heads >= 0
         first = (owners << 32) | rank[tails]
         second = (owners[is_edge] << 32) | rank[heads[is_edge]]
@@ -95,10 +95,10 @@ class NamedEdges:
         where = f"{self._source}, graph {name}" if name else self._source
         start, size = int(self._starts[k]), int(self._starts[k + 1] - self._starts[k])
         ends = self._ends[:, slice(*self._edge_starts[k : k + 2])] - start
-        once = first_repeated(edge_codes(size, *ends, undirected=True), size) is None
+        once = first_repeated(edge_codes(size, ends[0], ends[1], undirected=True), size) is None
         kind: Kind = "edges" if once else "arcs"
         names = _Names(self._node_names, self._nodes[start : start + size])
-        edges = simple_edges(where, size, *ends, self._reading.repairs, kind, names)
+        edges = simple_edges(where, size, ends[0], ends[1], self._reading.repairs, kind, names)
         return where, size, edges, ends
 
     def candidates(self, values: Mapping[str, NDArray[Any]] | None = None) -> Iterator[Candidate]:

@@ -42,7 +42,9 @@ _EXPECTED = (
 
 
 def decode_npz(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate]:
-    """Read a stack of graphs, or one sparse matrix; without `node_mask` and `sizes`, all N nodes exist.
+    """Read a stack of graphs, or one sparse matrix of scipy.
+
+    Without `node_mask` and `sizes`, all N nodes of a stack exist.
 
     Raises:
         GraphDataError: not an .npz file, wrong names, shapes or types, Python objects inside, or

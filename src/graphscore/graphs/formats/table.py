@@ -222,11 +222,12 @@ def _of_length(
 
 def _rows(data: Bytes, source: str, reading: Reading) -> Iterator[tuple[int, list[str]]]:
     """Yield line number and cells of every row; comments at the top and blank rows are skipped."""
-    number, delimiter = 0, ""
+    at, delimiter = 0, ""
 
     def lines() -> Iterator[str]:
-        nonlocal number
+        nonlocal at
         for number, _, line in lines_of(data, source, reading):
+            at = number
             if delimiter or (line.strip() and not line.startswith("#")):
                 yield line + "\n"
 
@@ -243,10 +244,10 @@ def _rows(data: Bytes, source: str, reading: Reading) -> Iterator[tuple[int, lis
             all_lines(), delimiter=delimiter, skipinitialspace=delimiter != "\t", strict=True
         ):
             if any(map(str.strip, cells)):
-                yield number, [cell.strip() for cell in cells]
+                yield at, [cell.strip() for cell in cells]
     except csv.Error as error:
         raise GraphDataError(
-            f"{source} line {number}: not a readable table ({reason(error)}). Check the quotes "
+            f"{source} line {at}: not a readable table ({reason(error)}). Check the quotes "
             "around texts."
         ) from error
 
@@ -310,7 +311,8 @@ def _encoded(graphs: Sequence[nx.Graph[Any]], delimiter: str) -> bytes:
         for _, _, data in graph.edges(data=True):
             found.update(dict.fromkeys(data))
     names = list(found)
-    header, columns = [*_WRITTEN, *names], {name: [] for name in names}
+    header = [*_WRITTEN, *names]
+    columns: dict[str, list[Any]] = {name: [] for name in names}
     rows: list[list[str]] = []
     for number, graph in enumerate(plain, start=1):
         rows += [[str(number), str(node), "", *[""] * len(names)] for node in nx.isolates(graph)]
