@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
+import numpy as np
 import torch
 from safetensors.torch import save as save_tensors
+from scipy.io import mmwrite
 
 from graphscore.artifacts.card import CARD, ModelCard, read_card
 from graphscore.artifacts.checkpoint import DOCUMENT
@@ -148,21 +150,73 @@ def some_molecules() -> list[nx.Graph[Any]]:
 
 
 def many_per_file(form: ManyPerFile) -> Target:
-    def read(data: bytes, folder: Path) -> None:
-        read_as_graphs(written(folder, f"g{form.suffixes[0]}", data))
+    suffix = form.suffixes[0] if form.suffixes else ".txt"
 
-    plain, words = some_graphs()[:3], JSON_GRAPH if ".json" in form.suffixes[0] else LINES
+    def read(data: bytes, folder: Path) -> None:
+        read_as_graphs(written(folder, f"g{suffix}", data))
+
+    words = JSON_GRAPH if ".json" in suffix else TABLE if suffix in (".csv", ".tsv") else LINES
+    encode = form.encode
+    if encode is None:
+        return Target(read, READ_ONLY[suffix], words)
+    plain = some_graphs()[:3]
     groups = [plain, [plain[1]], *([some_graphs()[3:]] if form.keeps_attributes else [])]
     if form.always != NOTHING:
         groups = [some_molecules(), [some_molecules()[1]]]
-    return Target(read, lambda: [form.encode(graphs) for graphs in groups], words)
+    return Target(read, lambda: [encode(graphs) for graphs in groups], words)
 
 
 def one_per_file(form: OnePerFile, words: tuple[bytes, ...]) -> Target:
     def read(data: bytes, folder: Path) -> None:
         read_as_graphs(written(folder, f"g{form.suffixes[0]}", data))
 
-    return Target(read, lambda: [form.encode(graph) for graph in some_graphs()], words)
+    encode = form.encode
+    if encode is None:
+        return Target(read, READ_ONLY[form.suffixes[0]], words)
+    return Target(read, lambda: [encode(graph) for graph in some_graphs()], words)
+
+
+def npy_seeds() -> list[bytes]:
+    return [_saved(np.save, np.eye(3)[::-1]), _saved(np.save, np.zeros((2, 3, 3), np.uint8))]
+
+
+def market_seeds() -> list[bytes]:
+    matrix = nx.to_scipy_sparse_array(nx.cycle_graph(5), dtype=np.dtype(float))
+    return [_saved(mmwrite, matrix), _saved(mmwrite, matrix.toarray())]
+
+
+def _saved(save: Callable[..., None], *arrays: Any) -> bytes:
+    file = io.BytesIO()
+    save(file, *arrays)
+    return file.getvalue()
+
+
+def gexf_seeds() -> list[bytes]:
+    graph = nx.path_graph(3)
+    nx.set_edge_attributes(graph, {(0, 1): {"bond": "a", "weight": 1.0}})
+    return ["\n".join(nx.generate_gexf(g)).encode() for g in (nx.star_graph(3), graph)]
+
+
+def pajek_seeds() -> list[bytes]:
+    arcs = b'*Vertices 2\n1 "a b"\n*Arcs\n1 2 1\n2 1 1\n*Partition p\n*Vertices 2\n1\n2\n'
+    lists = b"*Vertices 3\n*Edgeslist\n1 2 3\n*Matrix\n0 0 0\n0 0 1\n0 1 0\n"
+    return ["\n".join(nx.generate_pajek(nx.path_graph(3))).encode(), arcs, lists]
+
+
+def samples_seeds() -> list[bytes]:
+    one = b"N=1\nX: \n0 \nE: \n0 \n\n"
+    return [one, one + b"N=2\nX: \n0 1 \nE: \n0 2 \n2 0 \n\n"]
+
+
+READ_ONLY: dict[str, Callable[[], list[bytes]]] = {
+    ".npy": npy_seeds,
+    ".mtx": market_seeds,
+    ".adjlist": lambda: ["\n".join(nx.generate_adjlist(g)).encode() for g in some_graphs()],
+    ".gexf": gexf_seeds,
+    ".net": pajek_seeds,
+    ".txt": samples_seeds,
+}
+"""First inputs of formats that are not written, by their first suffix; .txt are DiGress samples."""
 
 
 def whole_folder(name: str, form: WholeFolder) -> Target:
@@ -319,8 +373,30 @@ def read_communities(data: bytes, folder: Path) -> None:
 
 
 LINES = (b":", b">>", b"~", b"[C@H]", b"%(99)", b"c1", b"V3000", b"M  V30 ", b"M  CHG  1", b"$$$$")
-JSON_GRAPH = (b'"nodes":[', b'"edges":[', b'"links":[', b'"id":', b'{"source":0,"target":', b"{},")
-TEXT = (b"# nodes: ", b"node", b"edge", b"source", b"target", b"id ", b"label ", b"directed 1")
+TABLE = (b"graph", b"source", b"target", b"weight", b",", b"\t", b";", b'"', b'""')
+JSON_GRAPH = (
+    b'"elements":{',
+    b'"data":{',
+    b'"nodes":[',
+    b'"edges":[',
+    b'"links":[',
+    b'"id":',
+    b'{"source":0,"target":',
+    b"{},",
+)
+TEXT = (
+    b"# nodes: ",
+    b"*Vertices ",
+    b"*Edges",
+    b"%%MatrixMarket ",
+    b"node",
+    b"edge",
+    b"source",
+    b"target",
+    b"id ",
+    b"label ",
+    b"directed 1",
+)
 MARKUP = (*TEXT, b"<key ", b"<data ", b"<!DOCTYPE ", b"<!ENTITY ", b"CDATA", b"&amp;")
 JSON = (b'"version"', b'"settings"', b'"sizes"', b'"learned"', b'"tensors"', b'"step"')
 
@@ -332,7 +408,7 @@ def targets() -> dict[str, Target]:
         if isinstance(form, ManyPerFile):
             found[name] = many_per_file(form)
         elif isinstance(form, OnePerFile):
-            found[name] = one_per_file(form, MARKUP if name == "graphml" else TEXT)
+            found[name] = one_per_file(form, MARKUP if name in ("graphml", "gexf") else TEXT)
         else:
             found[name] = whole_folder(name, form)
     return found | {

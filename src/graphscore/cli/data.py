@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
     from graphscore.graphs import AttributeSettings, GraphList, PackedGraphs
 
-FORMATS = "graph6, sparse6, json, jsonl, npz, graphml, gml, edgelist, smiles, sdf, tu"
+FORMATS = (
+    "graph6, sparse6, json, jsonl, npz, npy, matrixmarket, csv, tsv, graphml, gml, edgelist, "
+    "adjlist, gexf, pajek, digress, smiles, sdf, tu"
+)
 """Names of file formats for help; a test compares them with `graphscore.graphs.formats`, which
 is not imported here because it imports torch."""
 MAX_TOTAL_NODES, MAX_TOTAL_EDGES, MAX_BYTES = 1_000_000, 2_000_000, 64 * 2**20

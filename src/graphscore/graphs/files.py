@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import itertools
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,17 @@ from graphscore.errors import GraphDataError, OutputError
 from graphscore.graphs.attributes import NOTHING, AttributeSettings, is_asked
 from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.contents import contents, members
-from graphscore.graphs.formats import FORMATS, Format, ManyPerFile, OnePerFile, WholeFolder
+from graphscore.graphs.file_names import (
+    BY_SUFFIX,
+    Named,
+    check_format,
+    known_formats,
+    suffix_of,
+)
+from graphscore.graphs.file_names import (
+    FORMAT_NAMES as FORMAT_NAMES,
+)
+from graphscore.graphs.formats import FORMATS, Format, ManyPerFile, OnePerFile, WholeFolder, digress
 from graphscore.graphs.limits import (
     MAX_BYTES,
     MAX_NODES,
@@ -32,12 +41,7 @@ from graphscore.graphs.schema import Schema
 from graphscore.graphs.simple import Repairs
 from graphscore.graphs.validation import Candidate, GraphList, prepare_candidates, prepare_graphs
 
-FORMAT_NAMES = tuple(FORMATS)
-"""Names that `format` may take."""
-
-_ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".7z", ".rar", ".bz2", ".xz")
 _MAY_BE_ANYTHING = ".txt"  # such as a README; files of other suffixes are graphs
-_BY_SUFFIX = {suffix: name for name, form in FORMATS.items() for suffix in form.suffixes}
 
 
 def read_graphs(
@@ -59,9 +63,10 @@ def read_graphs(
     first one is built.
 
     Args:
-        path: .g6, .s6, .json, .jsonl, .npz, .graphml, .gml, edge list (.edges, .edgelist, .txt),
-            SMILES (.smi, .smiles) or SDF (.sdf, .mol), all but .npz optionally with .gz; or a
-            folder of GraphML, GML or edge-list files or in TU format.
+        path: .g6, .s6, .json, .cyjs, .jsonl, .npz, .npy, .mtx, table (.csv, .tsv), .graphml, .gml,
+            edge list (.edges, .edgelist, .txt), .adjlist, .gexf, Pajek (.net, .paj), SMILES (.smi,
+            .smiles) or SDF (.sdf, .mol), all but .npz optionally with .gz; or a folder in TU format
+            or of files in a format with one graph in each.
         format: one of `FORMAT_NAMES`; by default it follows from the name.
         repairs: the defects to repair instead of refusing the file.
         max_nodes: largest number of nodes allowed, counted after repairs; by default
@@ -90,7 +95,7 @@ def read_graphs(
     if not os.fspath(path):
         raise GraphDataError("the path is empty. Give the path of a file or folder.")
     path = Path(path)
-    _check_format(format)
+    check_format(format)
     asked = MAX_NODES if max_nodes is None else max_nodes
     limits = Limits(asked, max_total_nodes, max_total_edges, max_bytes, max_seconds)
     if repairs.largest_component:  # a larger graph may be reduced
@@ -130,9 +135,10 @@ def write_graphs(
 
     An existing file is replaced; a folder is written only where none, or an empty one, exists.
     JSON, npz, GraphML and GML keep attributes of nodes and edges that are numbers, truth values or
-    texts, JSON and npz also vectors of numbers. TU keeps whole "label"s and the numbers "x" of
-    nodes and "edge_attr" of edges; SMILES and SDF hold molecules, also those that are not valid;
-    the other formats keep the structure only.
+    texts, JSON and npz also vectors of numbers, CSV and TSV those of edges. TU keeps whole "label"s
+    and the numbers "x" of nodes and "edge_attr" of edges; SMILES and SDF hold molecules, also those
+    that are not valid;
+    the other formats keep the structure only, and some are only read.
 
     Args:
         path: the suffix gives the format. For GraphML, GML and edge lists it is one file for one
@@ -151,24 +157,29 @@ def write_graphs(
             "write_graphs(path, graphs)."
         )
     path = Path(path)
-    _check_format(format)
-    target = _Named.of(path, format)
+    check_format(format)
+    target = Named.of(path, format)
+    target.check_written(path)
     clean = prepare_graphs(graphs, edge_attributes=None if target.form.keeps_attributes else ())
     check_target(path, len(clean), format=format)
     if isinstance(target.form, WholeFolder):
         atomic.write_folder(path, target.form.encode(path.resolve().name, clean))
-    elif isinstance(target.form, ManyPerFile):
-        atomic.write_file(path, target.zipped(target.form.encode(clean)))
     elif not target.is_folder(path, len(clean)):
-        atomic.write_file(path, target.zipped(target.form.encode(clean[0])))
+        atomic.write_file(path, target.zipped(_encoded(target.form, clean)))
     else:
         suffix = target.suffix or target.form.suffixes[0]
         width = len(str(len(clean)))
         files = {
-            f"{k:0{width}d}{suffix}": target.zipped(target.form.encode(graph))
+            f"{k:0{width}d}{suffix}": target.zipped(_encoded(target.form, [graph]))
             for k, graph in enumerate(clean, start=1)
         }
         atomic.write_folder(path, files)
+
+
+def _encoded(form: ManyPerFile | OnePerFile, graphs: Sequence[nx.Graph[Any]]) -> bytes:
+    """Return the contents of one file."""
+    assert form.encode is not None  # see Named.check_written
+    return form.encode(graphs[0]) if isinstance(form, OnePerFile) else form.encode(graphs)
 
 
 def keeps_attributes(path: str | os.PathLike[str], format: str | None = None) -> bool:
@@ -177,7 +188,7 @@ def keeps_attributes(path: str | os.PathLike[str], format: str | None = None) ->
     >>> keeps_attributes("graphs.g6"), keeps_attributes("graphs.gml")
     (False, True)
     """
-    return _Named.of(Path(path), format).form.keeps_attributes
+    return Named.of(Path(path), format).form.keeps_attributes
 
 
 def lost_attributes(
@@ -189,7 +200,7 @@ def lost_attributes(
     >>> lost_attributes("new.gml", Schema(node_type=Types(name="label", values=("C", "N"))))
     ['label']
     """
-    form, names = _Named.of(Path(path), format).form, schema.names
+    form, names = Named.of(Path(path), format).form, schema.names
     always = always_carried(path, format=format)
     if not form.keeps_attributes or always != NOTHING:
         kept = (*always.of_nodes, *always.of_edges)
@@ -210,7 +221,7 @@ def _is_lost(form: Format, kind: str, name: str, values: Sequence[Any]) -> bool:
         if isinstance(form, WholeFolder):
             data = form.encode("probe", [probe])
         else:
-            data = form.encode(probe if isinstance(form, OnePerFile) else [probe])  # type: ignore[arg-type]
+            data = _encoded(form, [probe])
         (found,) = form.decode(data, "probe", reading)
     except GraphDataError:
         return True
@@ -226,7 +237,7 @@ def always_carried(path: str | os.PathLike[str], *, format: str | None = None) -
     >>> always_carried("new.smi").node_type, always_carried("new.g6").node_type
     ('element', None)
     """
-    name = format or _BY_SUFFIX.get(_suffix(Path(path).name))
+    name = format or BY_SUFFIX.get(suffix_of(Path(path).name))
     form = FORMATS.get(name or "")
     return form.always if isinstance(form, ManyPerFile) else NOTHING
 
@@ -235,89 +246,21 @@ def check_target(path: str | os.PathLike[str], number: int, *, format: str | Non
     """Refuse a target that `write_graphs` could not write `number` graphs to, before long work.
 
     Raises:
-        GraphDataError: the format is unknown.
+        GraphDataError: the format is unknown, or only read.
         OutputError: something that would not be replaced has that name, or the place is not
             writable.
     """
     path = Path(path)
-    _check_format(format)
+    check_format(format)
+    target = Named.of(path, format)
+    target.check_written(path)
     atomic.check_place(path)
-    if _Named.of(path, format).is_folder(path, number):
+    if target.is_folder(path, number):
         atomic.check_folder_target(path)
     elif path.is_dir():
         raise OutputError(
             f"{path}: a folder of that name exists, but a file is to be written. Give another name."
         )
-
-
-def _check_format(format: str | None) -> None:
-    if format is not None and format not in FORMATS:
-        raise GraphDataError(f"unknown format {format!r}. Use one of {', '.join(FORMAT_NAMES)}.")
-
-
-def _known_formats() -> str:
-    """Say which names and formats are known, for errors."""
-    packed = [suffix for suffix, name in _BY_SUFFIX.items() if _is_compressed(FORMATS[name])]
-    single = [name for name, form in FORMATS.items() if isinstance(form, OnePerFile)]
-    folders = [name for name, form in FORMATS.items() if isinstance(form, WholeFolder)]
-    return (
-        f"Known suffixes are {', '.join(_BY_SUFFIX)} (also with .gz, except {', '.join(packed)}), "
-        f"and folders of files in {', '.join(single)} format or in {', '.join(folders)} format. A "
-        "format can also be given with --format (in Python: format=...): "
-        f"{', '.join(FORMAT_NAMES)}."
-    )
-
-
-def _is_compressed(form: Format) -> bool:
-    return isinstance(form, ManyPerFile) and form.compressed
-
-
-@dataclass(frozen=True)
-class _Named:
-    """The format of a path.
-
-    Attributes:
-        form: the format.
-        suffix: the path's suffix with .gz if it belongs to the format, otherwise empty.
-        gzipped: whether the path ends in .gz.
-    """
-
-    form: Format
-    suffix: str
-    gzipped: bool
-
-    @classmethod
-    def of(cls, path: Path, format: str | None) -> _Named:
-        """Find the format by its name, or else by the path's suffix."""
-        lower = path.name.lower()
-        gzipped = lower.endswith(".gz")
-        stem = lower.removesuffix(".gz")
-        suffix = next((s for s in _BY_SUFFIX if stem.endswith(s) and stem != s), "")
-        name = format or _BY_SUFFIX.get(suffix)
-        if name is None:
-            advice = (
-                "Unpack the archive first. "
-                if lower.endswith(_ARCHIVES)
-                else "Graphs that networkx reads can be written by graphscore.graphs.write_graphs. "
-            )
-            raise GraphDataError(
-                f"{path}: the format does not follow from the name. {advice}{_known_formats()}"
-            )
-        if gzipped and _is_compressed(FORMATS[name]):
-            raise GraphDataError(f"{path}: .{name} is compressed already. Leave out the .gz.")
-        # A suffix of another format is part of the name.
-        length = len(suffix + ".gz" * gzipped) if _BY_SUFFIX.get(suffix) == name else 0
-        return cls(FORMATS[name], path.name[len(path.name) - length :], gzipped)
-
-    def is_folder(self, path: Path, number: int) -> bool:
-        """Whether `number` graphs are written to `path` as a folder."""
-        if isinstance(self.form, OnePerFile):
-            return number > 1 or not (self.suffix or atomic.is_stream(path))
-        return isinstance(self.form, WholeFolder)
-
-    def zipped(self, data: bytes) -> bytes:
-        """Compress the contents of a file if its name ends in .gz."""
-        return gzip.compress(data, mtime=0) if self.gzipped else data  # mtime=0: reproducible bytes
 
 
 def _contents(path: Path, source: str, reading: Reading) -> Bytes:
@@ -328,12 +271,15 @@ def _contents(path: Path, source: str, reading: Reading) -> Bytes:
 
 
 def _read_file(path: Path, format: str | None, reading: Reading) -> Iterator[Candidate]:
-    form = _Named.of(path, format).form
+    form = Named.of(path, format).form
     if isinstance(form, WholeFolder):
         raise GraphDataError(
             f"{path}: {format} format is a folder, but this is a file. Give the folder."
         )
-    return form.decode(_contents(path, path.name, reading), path.name, reading)
+    data = _contents(path, path.name, reading)
+    if format is None and form is FORMATS["edgelist"] and digress.is_samples(data):
+        return digress.decode_digress(data, path.name, reading)  # which end in .txt
+    return form.decode(data, path.name, reading)
 
 
 def _read_folder(path: Path, format: str | None, reading: Reading) -> Iterator[Candidate]:
@@ -346,7 +292,7 @@ def _read_folder(path: Path, format: str | None, reading: Reading) -> Iterator[C
                 files = _parts(path, names, form, reading)
                 return form.decode(files, path.name, reading)
         elif isinstance(form, OnePerFile):
-            found = [m for m in names if _suffix(m) in form.suffixes and not (path / m).is_dir()]
+            found = [m for m in names if suffix_of(m) in form.suffixes and not (path / m).is_dir()]
             if found:
                 by_format[name] = form, found
     if format is None and len(by_format) > 1:
@@ -356,12 +302,12 @@ def _read_folder(path: Path, format: str | None, reading: Reading) -> Iterator[C
         )
     name = format or next(iter(by_format), "graph")
     if name not in by_format:
-        packed = [s for s, n in _BY_SUFFIX.items() if isinstance(FORMATS[n], ManyPerFile)]
-        others = [m for m in names if (path / m).is_dir() or _suffix(m) in packed]
+        packed = [s for s, n in BY_SUFFIX.items() if isinstance(FORMATS[n], ManyPerFile)]
+        others = [m for m in names if (path / m).is_dir() or suffix_of(m) in packed]
         hint = f"It holds {', '.join(others[:3])}: give one of them. " if others else ""
-        raise GraphDataError(f"{path}: no {name} files in this folder. {hint}{_known_formats()}")
+        raise GraphDataError(f"{path}: no {name} files in this folder. {hint}{known_formats()}")
     form, found = by_format[name]
-    suffixes = {_suffix(member) for member in found}
+    suffixes = {suffix_of(member) for member in found}
     if format is None and len(suffixes) > 1 and _MAY_BE_ANYTHING in suffixes:
         raise GraphDataError(
             f"{path}: files ending in {' and in '.join(sorted(suffixes))}, which may not all be "
@@ -391,7 +337,3 @@ def _parts(path: Path, names: list[str], form: WholeFolder, reading: Reading) ->
         if name.endswith(endings):
             files[name] = contents(path / member, f"{path.name}/{member}", reading)
     return files
-
-
-def _suffix(name: str) -> str:
-    return Path(name.lower().removesuffix(".gz")).suffix

@@ -22,6 +22,17 @@ def is_sparse(graph: object) -> bool:
     return hasattr(graph, "tocoo") and hasattr(graph, "dtype")
 
 
+def matrix_attribute(kept: Collection[str] | None) -> str | None:
+    """Return the edge attribute that entries of a matrix are; None if they have to be 0 or 1.
+
+    >>> matrix_attribute(["length"]), matrix_attribute(["weight", "bond"]), matrix_attribute([])
+    ('length', 'weight', None)
+    """
+    if kept is None or "weight" in kept:
+        return "weight"
+    return next(iter(kept)) if len(kept) == 1 else None
+
+
 def matrix_graph(
     where: str, matrix: Any, repairs: Repairs, kept: Collection[str] | None
 ) -> tuple[nx.Graph[Any], tuple[str, ...]]:
@@ -42,13 +53,13 @@ def matrix_graph(
         >>> matrix_graph("g", np.array([[0, 0.5], [0.5, 0]]), Repairs(), ["w"])[0].edges(data=True)
         EdgeDataView([(0, 1, {'w': 0.5})])
     """
-    name = "weight" if kept is None or "weight" in kept else next(iter(kept), None)
-    weighted = name is not None and (name == "weight" or len(kept or ()) == 1)
+    name = matrix_attribute(kept)
+    weighted = name is not None
     tails, heads, entries = matrix_arcs(where, matrix, weighted=weighted)
     number = int(matrix.shape[0])
     edges = simple_edges(where, number, tails, heads, repairs)
     graph = edges.graph(number)
-    if name is not None and weighted and (kept is not None or (entries != 1).any()):
+    if name is not None and (kept is not None or (entries != 1).any()):
         values = values_of_edges(where, number, edges, (tails, heads), {name: entries})
         attach_to_edges(graph, edges, values)
     return graph, edges.changes

@@ -8,7 +8,7 @@ import pytest
 
 from graphscore.errors import GraphDataError
 from graphscore.graphs import Repairs
-from graphscore.graphs.formats import graphml
+from graphscore.graphs.formats import xml_elements
 from graphscore.graphs.formats.graphml import decode_graphml, encode_graphml
 from graphscore.graphs.limits import Limits, Reading
 
@@ -273,7 +273,10 @@ def test_edges_say_whether_they_are_directed(kind, said, is_directed):
         ("<graphml>" + document(NODE) + "</graphml>", "<graph> is not directly within the outer"),
         (f"<graph>{NODE}</graph>", "<graph> is not directly within the outermost element"),
         (document(f'<node id="a"><graph>{NODE}</graph></node>'), "Ungroup the nodes"),
-        ("<gexf><graph><nodes><node/></nodes></graph></gexf>", "it is GEXF; save it as GraphML"),
+        (
+            "<gexf><graph><nodes><node/></nodes></graph></gexf>",
+            "it is GEXF; let its name end in .gexf",
+        ),
         (document(NODE, after=f"<graph>{NODE}</graph>" * 2), "g: 3 <graph> elements"),
         ("<graphml><node/></graphml>", "g: 0 <graph> elements"),
         (document(NODE)[:-1], "g line 1: not well-formed XML"),
@@ -305,7 +308,9 @@ def test_markup_is_cut_anywhere():
     """A file is parsed piece by piece, here of one byte more each time."""
     inside = '<node id="\N{GREEK SMALL LETTER ALPHA}"><data key="k">é\n</data></node>'
     for spaces in range(0, len(inside.encode()), 7):
-        text = document(" " * (graphml._PIECE - 80 - spaces) + inside, before=KEY.format("string"))
+        text = document(
+            " " * (xml_elements._PIECE - 80 - spaces) + inside, before=KEY.format("string")
+        )
         assert attributes(text) == [{"size": "é\n"}]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from graphscore.errors import GraphDataError
 from graphscore.graphs import Repairs
-from graphscore.graphs.formats import npz
+from graphscore.graphs.formats import stored_arrays
 from graphscore.graphs.formats.npz import decode_npz, encode_npz
 from graphscore.graphs.limits import Limits, Reading
 
@@ -257,7 +257,7 @@ def test_memory_that_is_not_there_is_no_damage(monkeypatch):
     def large(*_):
         raise MemoryError
 
-    monkeypatch.setattr(npz, "_header", large)
+    monkeypatch.setattr(stored_arrays, "_header", large)
     with pytest.raises(MemoryError):
         decode_npz(stack(adj=np.zeros((1, 2, 2), np.uint8)), "g", Reading())
 

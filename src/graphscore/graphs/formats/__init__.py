@@ -16,14 +16,20 @@ import networkx as nx
 
 from graphscore.graphs.attributes import NOTHING, AttributeSettings
 from graphscore.graphs.formats import (
+    adjacency_list,
+    digress,
     edge_list,
+    gexf,
     gml,
     graph6,
     graphml,
+    matrix_files,
     node_link,
     npz,
+    pajek,
     sdf,
     smiles,
+    table,
     tu,
 )
 from graphscore.graphs.limits import Bytes, Reading
@@ -40,7 +46,7 @@ class ManyPerFile:
     Attributes:
         suffixes: endings of file names, in lower case.
         decode: function of the bytes, the file's name (for errors) and the limits.
-        encode: function of graphs on nodes 0..n-1.
+        encode: function of graphs on nodes 0..n-1; None for formats that are only read.
         compressed: whether the format is compressed already, so that .gz is refused.
         keeps_attributes: whether it has those of nodes and edges that are numbers or texts.
         always: attributes that all graphs have in it, and no others.
@@ -48,7 +54,7 @@ class ManyPerFile:
 
     suffixes: tuple[str, ...]
     decode: Decode
-    encode: Callable[[Sequence[nx.Graph[Any]]], bytes]
+    encode: Callable[[Sequence[nx.Graph[Any]]], bytes] | None = None
     compressed: bool = False
     keeps_attributes: bool = False
     always: AttributeSettings = NOTHING
@@ -59,12 +65,13 @@ class OnePerFile:
     """A format with one graph per file; several graphs are a folder of files.
 
     Attributes:
+        encode: function of a graph on nodes 0..n-1; None for formats that are only read.
         keeps_attributes: whether it has those of nodes and edges that are numbers or texts.
     """
 
     suffixes: tuple[str, ...]
     decode: Decode
-    encode: Callable[[nx.Graph[Any]], bytes]
+    encode: Callable[[nx.Graph[Any]], bytes] | None = None
     keeps_attributes: bool = False
 
 
@@ -98,7 +105,7 @@ FORMATS: dict[str, Format] = {
     "graph6": ManyPerFile((".g6",), graph6.decode_lines, graph6.encode_graph6),
     "sparse6": ManyPerFile((".s6",), graph6.decode_lines, graph6.encode_sparse6),
     "json": ManyPerFile(
-        (".json",), node_link.decode_json, node_link.encode_json, keeps_attributes=True
+        (".json", ".cyjs"), node_link.decode_json, node_link.encode_json, keeps_attributes=True
     ),
     "jsonl": ManyPerFile(
         (".jsonl",), node_link.decode_json, node_link.encode_lines, keeps_attributes=True
@@ -106,11 +113,19 @@ FORMATS: dict[str, Format] = {
     "npz": ManyPerFile(
         (".npz",), npz.decode_npz, npz.encode_npz, compressed=True, keeps_attributes=True
     ),
+    "npy": ManyPerFile((".npy",), matrix_files.decode_npy),
+    "matrixmarket": OnePerFile((".mtx",), matrix_files.decode_matrix_market),
+    "csv": ManyPerFile((".csv",), table.decode_table, table.encode_csv, keeps_attributes=True),
+    "tsv": ManyPerFile((".tsv",), table.decode_table, table.encode_tsv, keeps_attributes=True),
     "graphml": OnePerFile((".graphml",), graphml.decode_graphml, graphml.encode_graphml, True),
     "gml": OnePerFile((".gml",), gml.decode_gml, gml.encode_gml, True),
     "edgelist": OnePerFile(
         (".edges", ".edgelist", ".txt"), edge_list.decode_edge_list, edge_list.encode_edge_list
     ),
+    "adjlist": OnePerFile((".adjlist",), adjacency_list.decode_adjacency_list),
+    "gexf": OnePerFile((".gexf",), gexf.decode_gexf),
+    "pajek": OnePerFile((".net", ".paj"), pajek.decode_pajek),
+    "digress": ManyPerFile((), digress.decode_digress),
     "smiles": ManyPerFile(
         (".smi", ".smiles"),
         smiles.decode_smiles,

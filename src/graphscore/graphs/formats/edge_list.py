@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from array import array
 from collections.abc import Iterator, Sequence
@@ -12,14 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphscore.errors import GraphDataError
+from graphscore.graphs.attributes import chosen
+from graphscore.graphs.formats.table import is_header, of_molecules, smiles_column
 from graphscore.graphs.formats.text import check_name, lines_of
-from graphscore.graphs.limits import Bytes, Reading
+from graphscore.graphs.limits import BYTES_PER_VALUE, Bytes, Reading
 from graphscore.graphs.simple import (
     Ends,
     Kind,
     SimpleEdges,
     edge_codes,
     first_repeated,
+    other_way,
     simple_edges,
 )
 from graphscore.graphs.validation import Candidate
@@ -31,14 +35,15 @@ _TEXT = re.compile(r"""(['"])(?:weight\1\s*+:([^,]*)|(?:(?!\1)[^\\]|\\.?)*+(\1)?
 _BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
 _JOINED = re.compile(r"\w+[^\w\s]+\w+")
 _SEPARATORS = "Separate the two nodes of an edge by a space, a tab or a comma."
-_LINE_ADVICE = "A line holds one node, or two nodes and optionally the weight 1."
+_MAX_DATA = 10_000  # characters of the attributes of an edge
+_LINE_ADVICE = "A line holds one node, or two nodes and optionally a weight."
 
 
 def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate]:
     """Read one graph from lines `u v`, `u,v`, `u v 1` (an edge) or `u` (a node).
 
     Lines that begin with `#`, `%` or `//` are comments. Attributes that networkx writes behind an
-    edge, `{...}`, are left out; a weight among them must be 1.
+    edge, `{...}`, are kept if they are asked for, and so is a weight; otherwise it must be 1.
 
     One comment `# nodes: 7` declares the nodes 0..6. Without it the nodes are those named, in
     numeric order if all are integers and in order of appearance otherwise. Each edge may be listed
@@ -58,7 +63,8 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
     nodes: dict[str, int] = {}  # number in order of appearance
     named_in, lines = array("q"), array("I")
     ends = array("i"), array("i")
-    for number, _, line in lines_of(data, source, reading):
+    carried = _Carried(data, source, reading)
+    for number, start, line in lines_of(data, source, reading):
         if line.lstrip().startswith(("#", "%", "//", "*")):
             _check_comment(line.strip(), f"{source} line {number}")
             header = _NODES_HEADER.fullmatch(line.strip())
@@ -71,6 +77,7 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
                 declared = int(header[1].lstrip("0")[:19] or "0")
                 reading.check_nodes(f"{source} line {number}", declared)
             continue
+        whole = line
         if "#" in line:  # it may also be in a text behind the edge, such as a colour
             line = _without_data(line).partition("#")[0]
         tokens = (_without_data(line) if "{" in line else line).replace(",", " ").split()
@@ -81,7 +88,9 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
                 named_in.append(number)
                 reading.check_growing(source, len(nodes))
         if len(tokens) > 1:
-            if len(tokens) > 2:
+            if carried.is_asked:
+                carried.check(number, start, whole)
+            if len(tokens) > 2 and not carried.has_weight:
                 _check_weight(tokens[2:], f"{source} line {number}")
             for column, token in zip(ends, tokens):
                 column.append(nodes[token])
@@ -96,7 +105,81 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
         numbers[:] = place[numbers]
     edges = _edges(source, names, tails, heads, lines, reading)
     reading.add_graph(source, num_nodes, len(edges.rows))
-    return (Candidate(source, edges.graph(num_nodes), True, edges.changes) for _ in range(1))
+
+    def candidate() -> Candidate:
+        graph = edges.graph(num_nodes)
+        carried.attach(graph, tails, heads)
+        return Candidate(source, graph, True, edges.changes)
+
+    return (candidate() for _ in range(1))
+
+
+class _Carried:
+    """What lines say of edges besides their ends, where it is asked for."""
+
+    def __init__(self, data: Bytes, source: str, reading: Reading) -> None:
+        self._data, self._source, self._reading = data, source, reading
+        self.is_asked = bool(reading.edge_attributes)
+        self.has_weight = "weight" in reading.edge_attributes
+        self._lines, self._starts = array("q"), array("q")  # of every edge
+
+    def check(self, number: int, start: int, line: str) -> None:
+        """Check and count the attributes of an edge; they are read again when it is built."""
+        self._lines.append(number)
+        self._starts.append(start)
+        size = len(self._values(number, line))
+        self._reading.add_bytes(self._source, size * BYTES_PER_VALUE)
+
+    def attach(self, graph: nx.Graph[Any], tails: Ends, heads: Ends) -> None:
+        """Give the edges their attributes.
+
+        Raises:
+            GraphDataError: the two directions of an edge have different attributes.
+        """
+        for number, start, tail, head in zip(
+            self._lines, self._starts, tails.tolist(), heads.tolist()
+        ):
+            stop = self._data.find(b"\n", start)
+            line = self._data[start : None if stop == -1 else stop].decode()
+            values = self._values(number, line)
+            if tail == head:  # loops may have been dropped
+                continue
+            edge = graph.edges[tail, head]
+            if edge and edge != values:
+                raise other_way(self._source, tail, head)
+            edge.update(values)
+
+    def _values(self, number: int, line: str) -> dict[str, Any]:
+        """Return the attributes of one line."""
+        where = f"{self._source} line {number}"
+        ends, brace, data = line.rstrip().partition("{")
+        if brace and data.endswith("}") and len(ends.replace(",", " ").split()) == 2:
+            try:
+                found = ast.literal_eval(brace + data) if len(data) < _MAX_DATA else None
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                found = None
+            if not isinstance(found, dict) or not all(isinstance(n, str) for n in found):
+                raise GraphDataError(
+                    f"{where}: attributes that are not read: {data[:40]!r}. Names and values are "
+                    f"expected as networkx writes them, such as {{'bond': 'single'}}, of at most "
+                    f"{_MAX_DATA} characters."
+                )
+            known = {n: v for n, v in found.items() if isinstance(v, bool | int | float | str)}
+        else:
+            tokens = line.partition("#")[0].replace(",", " ").split()
+            if len(tokens) > 3:
+                raise GraphDataError(f"{where}: {len(tokens)} columns. {_LINE_ADVICE}")
+            known = {"weight": _weight(where, tokens[2])} if len(tokens) == 3 else {}
+        return chosen(known, self._reading.edge_attributes)
+
+
+def _weight(where: str, token: str) -> float:
+    try:
+        return float(token)
+    except ValueError as error:
+        raise GraphDataError(
+            f"{where}: {token[:40]!r} where a weight is expected. {_LINE_ADVICE}"
+        ) from error
 
 
 def encode_edge_list(graph: nx.Graph[Any]) -> bytes:
@@ -116,11 +199,12 @@ def _check_comment(line: str, where: str) -> None:
     Raises:
         GraphDataError: they are those of Pajek or Matrix Market.
     """
-    for start, name in (("*", "Pajek"), ("%%MatrixMarket", "Matrix Market")):
+    known = ("*", "Pajek", ".net"), ("%%MatrixMarket", "Matrix Market", ".mtx")
+    for start, name, suffix in known:
         if line.startswith(start):
             raise GraphDataError(
                 f"{where}: {line[:40]!r}, as in the format {name}, but an edge list is expected. "
-                "Read the file with another program, such as networkx or scipy, and write it again."
+                f"Let its name end in {suffix}."
             )
 
 
@@ -159,14 +243,20 @@ def _check_first_line(
             f"{source} line {named_in[0]}: {names[0][:40]!r} where an edge is expected. "
             f"{_SEPARATORS}"
         )
+    on_first = [name for name, line in zip(names, named_in) if line == named_in[0]]
+    where = f"{source} line {named_in[0]}" if names else source
+    column = smiles_column(on_first)
+    if column is not None:
+        raise of_molecules(where, column)
     are_numbers = [bool(_NUMBER.fullmatch(name)) for name in names]
-    if are_numbers[:2] == [False, False] and all(are_numbers[2:]) and len(names) > 2:
+    is_named = is_header(on_first) or all(are_numbers[2:])
+    if are_numbers[:2] == [False, False] and is_named and len(names) > 2:
         once = all(column.count(k) == (k == place) for k in (0, 1) for place, column in
                    enumerate(ends))  # fmt: skip
         if once and named_in[0] == named_in[1]:
             raise GraphDataError(
                 f"{source} line {named_in[0]}: {names[0]!r} and {names[1]!r} look like the names "
-                "of columns, since all other nodes are numbers. Remove that line."
+                "of columns. Remove that line, or let the name of the file end in .csv or .tsv."
             )
 
 
@@ -174,17 +264,13 @@ def _check_weight(rest: list[str], where: str) -> None:
     """Accept the weight 1."""
     if len(rest) > 1:
         raise GraphDataError(f"{where}: {len(rest) + 2} columns. {_LINE_ADVICE}")
-    try:
-        weight = float(rest[0])
-    except ValueError as error:
-        raise GraphDataError(
-            f"{where}: {rest[0][:40]!r} where a weight is expected. {_LINE_ADVICE}"
-        ) from error
+    weight = _weight(where, rest[0])
     if weight != 1:
         kind = "NaN weight" if weight != weight else f"non-binary weight {rest[0][:40]}"
         raise GraphDataError(
-            f"{where}: {kind}, but only weight 1 is expected. Remove the edges below your "
-            "threshold and the weight column from the others."
+            f"{where}: {kind}, but only weight 1 is expected. Learn weights with "
+            "--edge-weight weight (in Python: fit(..., edge_weight='weight')), or remove the edges "
+            "below your threshold and the weight column from the others."
         )
 
 

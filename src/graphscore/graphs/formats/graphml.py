@@ -6,7 +6,6 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
-from xml.parsers import expat
 
 import networkx as nx
 
@@ -19,48 +18,22 @@ from graphscore.graphs.formats.markup import (
     reason,
     with_scalars,
 )
-from graphscore.graphs.formats.text import MAX_LINE, MAX_NAME, check_name
+from graphscore.graphs.formats.text import MAX_LINE, check_name
+from graphscore.graphs.formats.xml_elements import (
+    MAX_NAMES,
+    TYPES,
+    converted,
+    parse_xml,
+    truth_value,
+)
 from graphscore.graphs.limits import Bytes, Reading
 from graphscore.graphs.validation import Candidate
 
 # A carriage return would be read as a new line.
 _NOT_XML = re.compile("[^\t\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_PIECE = 2**18  # bytes that are given to expat at once
-_MAX_TAG = 2 * MAX_LINE  # expat may look at a tag again only when it has twice the bytes
 _MAX_DEPTH = 100
-_MAX_NAMES = 10_000  # different names of elements and attributes, and keys
-_MAX_DIGITS = 4300
 _NEEDED = {FEATURE, "weight"}  # they are checked before anything is kept
 _WITH_DATA = (["graph", "node"], ["graph", "edge"])
-
-
-def _number(text: str) -> int:
-    if len(text.strip().lstrip("+-")) > _MAX_DIGITS:  # the time to read it grows with the square
-        raise ValueError(f"a number of {len(text)} digits")
-    return int(text)
-
-
-def _truth(text: str) -> bool:
-    known = {"true": True, "1": True, "false": False, "0": False}
-    if (said := text.strip().lower()) not in known:
-        raise ValueError(f"{text!r:.40} where true or false is expected")
-    return known[said]
-
-
-def _real(text: str) -> float:
-    return float.fromhex(text) if "0x" in text[:4].lower() else float(text)
-
-
-_TYPES: dict[str, Callable[[str], Any]] = {
-    "boolean": _truth,
-    "int": _number,
-    "integer": _number,
-    "short": _number,
-    "long": _number,
-    "float": _real,
-    "double": _real,
-}
-"""Types by name; a value of any other is text."""
 
 
 def decode_graphml(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate]:
@@ -112,9 +85,9 @@ def _check_attributes(plain: nx.Graph[Any]) -> None:
                     f"{where}: attribute {name!r} holds a character that GraphML cannot. "
                     "Remove it or write another format."
                 )
-    if len(keys) > _MAX_NAMES:
+    if len(keys) > MAX_NAMES:
         raise GraphDataError(
-            f"nodes and edges have {len(keys)} different attributes, but at most {_MAX_NAMES} are "
+            f"nodes and edges have {len(keys)} different attributes, but at most {MAX_NAMES} are "
             "expected in GraphML. Remove some or write another format."
         )
 
@@ -122,54 +95,10 @@ def _check_attributes(plain: nx.Graph[Any]) -> None:
 def _parsed(data: Bytes, source: str, reading: Reading, *, keep: bool) -> NamedGraph:
     graph = NamedGraph("GraphML", source, reading, keep=keep)
     elements = _Elements(graph)
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-
-    def start(name: str, attributes: dict[str, str]) -> None:
-        if len(parser.intern) > _MAX_NAMES:
-            raise ValueError(f"more than {_MAX_NAMES} different names of elements and attributes")
-        if max(map(len, (name, *attributes))) > MAX_NAME:  # expat keeps every name
-            raise ValueError(f"a name of an element or attribute of more than {MAX_NAME} letters")
-        elements.start(name.rpartition(":")[2], attributes)
-
-    def refuse(*_: object) -> None:
-        raise GraphDataError(
-            f"{source}: a document type declaration (<!DOCTYPE), which GraphML does not need and "
-            "which can be used to exhaust memory. Remove it."
-        )
-
-    parser.StartElementHandler = start
-    parser.EndElementHandler = elements.end
-    parser.CharacterDataHandler = elements.text
-    parser.StartDoctypeDeclHandler = refuse  # entities can be declared nowhere else
-    try:
-        _feed(parser, data, source, reading)
-    except expat.ExpatError as error:
-        raise GraphDataError(
-            f"{source} line {parser.CurrentLineNumber}: not well-formed XML ({reason(error)}). "
-            "The file may be truncated or of another format."
-        ) from error
-    except (ValueError, LookupError) as error:
-        raise GraphDataError(
-            f"{source} line {parser.CurrentLineNumber}: not valid GraphML ({reason(error)}). Write "
-            "it again with the program it came from."
-        ) from error
+    parse_xml("GraphML", data, source, reading, elements)
     if elements.graphs != 1:
         raise _number_of_graphs(source, elements.graphs, elements.is_nested)
     return graph
-
-
-def _feed(parser: expat.XMLParserType, data: Bytes, source: str, reading: Reading) -> None:
-    """Parse piece by piece; what expat has to hold until its end comes is bounded."""
-    done = 0
-    for start in range(0, len(data), _PIECE):
-        reading.tick(source)
-        piece = data[start : start + _PIECE]
-        parser.Parse(piece, False)
-        done = max(done, parser.CurrentByteIndex)  # where an unfinished tag or comment begins
-        if start + len(piece) - done > _MAX_TAG:
-            raise ValueError(f"a tag or a comment of more than {_MAX_TAG} bytes")
-    parser.Parse(b"", True)
 
 
 def _number_of_graphs(source: str, number: int, is_nested: bool) -> GraphDataError:
@@ -209,7 +138,7 @@ class _Elements:
         if len(self._open) > _MAX_DEPTH:
             raise ValueError(f"more than {_MAX_DEPTH} elements within each other")
         if name == "gexf" and not within and len(self._open) == 1:
-            raise ValueError("it is GEXF; save it as GraphML")
+            raise ValueError("it is GEXF; let its name end in .gexf")
         if name == "graph":
             self.graphs += 1
             self.is_nested = self.is_nested or "graph" in within[:1]
@@ -272,7 +201,7 @@ class _Elements:
         elif self._open[1:] == ["graph"] and name == "edge":
             said = self._tag.get("directed")
             ends = self._required("source"), self._required("target")
-            is_directed = None if said is None else _truth(said)
+            is_directed = None if said is None else truth_value(said)
             self._graph.add_edge(*ends, self._values, is_directed)
 
     def _end_value(self, key: str) -> None:
@@ -283,7 +212,7 @@ class _Elements:
         assert found is not None
         name, convert = found
         text = self._text.getvalue()
-        value = _converted(text, convert)
+        value = converted(text, convert)
         if self._graph.attributes is None and name not in _NEEDED:
             value = None
         if not within_key:
@@ -315,23 +244,15 @@ class _Elements:
     def _add_key(self, attributes: dict[str, str]) -> None:
         if "id" not in attributes:
             raise ValueError("a <key> without id")
-        if len(self._keys) >= _MAX_NAMES:
-            raise ValueError(f"more than {_MAX_NAMES} keys")
+        if len(self._keys) >= MAX_NAMES:
+            raise ValueError(f"more than {MAX_NAMES} keys")
         source, key = self._graph.source, attributes["id"]
         yfiles = attributes.get("yfiles.type")
         name = yfiles or attributes.get("attr.name") or key
-        convert = _TYPES.get("" if yfiles else attributes.get("attr.type", "").lower(), str)
+        convert = TYPES.get("" if yfiles else attributes.get("attr.type", "").lower(), str)
         place = check_name(source, key), check_name(source, attributes.get("for", "all"))
         known, before = self._keys.get(place, (name, convert))
         if known != name:
             raise ValueError(f"two keys {key!r:.40}")
         self._for.setdefault(*place)
         self._keys[place] = check_name(source, name), convert if before is convert else str
-
-
-def _converted(text: str, convert: Callable[[str], Any]) -> Any:
-    """Return a value of the type of its key, or its text where that is of no such type."""
-    try:
-        return convert(text) if text else ""
-    except ValueError:
-        return text

@@ -1,4 +1,4 @@
-"""What GraphML and GML have in common: named nodes with attributes, and edges between the names."""
+"""What GraphML, GML and others have in common: nodes with names and attributes, and their edges."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ class NamedGraph:
         self.source = source
         self.reading = reading
         self.directed_by_default = False
+        self.directed_kind: Kind = "directed"  # how edges are listed that are directed
         self.attributes: dict[int, dict[str, Any]] | None = {} if keep else None
         self._names: dict[object, int] = {}
         self._place = array("i")  # among the declared nodes, of each name; -1 before that
@@ -139,7 +140,7 @@ class NamedGraph:
             names = [names[k] for k in np.argsort(place)]
             tails, heads = place[tails], place[heads]
         said = (self.directed_by_default if d is None else d for d in self._directions)
-        kind: Kind = "directed" if any(said) else "edges"
+        kind: Kind = self.directed_kind if any(said) else "edges"
         return simple_edges(
             self.source, len(names), tails, heads, self.reading.repairs, kind, names
         )

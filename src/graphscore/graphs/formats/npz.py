@@ -4,27 +4,28 @@ The values of an attribute NAME are the array `node:NAME` or `edge:NAME`, (M,) o
 one row for each node of all graphs, in order, or for each edge u < v in order of graph, u and v,
 as `values[node_mask]` and `values[np.triu(adj) == 1]` give them. Where some have none,
 `node?NAME` or `edge?NAME` says which have one.
+
+One sparse matrix, as `scipy.sparse.save_npz` writes it, is read too.
 """
 
 from __future__ import annotations
 
 import io
-import math
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import IO, Any
+from typing import Any
 
 import networkx as nx
 import numpy as np
 import torch
-from numpy.lib import format as npy
 
 from graphscore.errors import GraphDataError
 from graphscore.graphs.attributes import is_asked
 from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.carried import FEATURE, attach_features, check_finite, columns_of
 from graphscore.graphs.formats.columns import Column, arrays_of, checked_column
+from graphscore.graphs.formats.matrix_files import SPARSE_KEYS, is_sparse_matrix, sparse_candidate
+from graphscore.graphs.formats.stored_arrays import MAX_MEMBERS, Array, read_archive
 from graphscore.graphs.formats.text import MAX_NAME
 from graphscore.graphs.limits import BYTES_PER_VALUE, Bytes, Reading
 from graphscore.graphs.matrices import matrix_edges
@@ -38,14 +39,12 @@ _EXPECTED = (
     "Expected are adj (B,N,N) and optionally node_mask (B,N) or sizes (B,), node_feat (B,N,F), and "
     "node:NAME and edge:NAME."
 )
-_MAX_MEMBERS = 100
-_MAX_HEADER = 10_000
-_CHUNK = 2**20  # bytes that are decompressed at a time
-_Array = np.ndarray[Any, Any]
 
 
 def decode_npz(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate]:
-    """Read a stack of graphs; without `node_mask` and `sizes`, all N nodes exist.
+    """Read a stack of graphs, or one sparse matrix of scipy.
+
+    Without `node_mask` and `sizes`, all N nodes of a stack exist.
 
     Raises:
         GraphDataError: not an .npz file, wrong names, shapes or types, Python objects inside, or
@@ -54,6 +53,8 @@ def decode_npz(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate
     reading.add_bytes(source, -len(data))  # what counts are the arrays
     arrays = _load(data, source, reading)
     del data  # no longer needed; the arrays are as large
+    if "adj" not in arrays:
+        return sparse_candidate(arrays, source, reading)
     adj, feat = arrays["adj"], arrays.get("node_feat")
     if adj.ndim != 3 or adj.shape[1] != adj.shape[2] or adj.dtype.kind not in _NUMBERS:
         raise GraphDataError(
@@ -79,7 +80,7 @@ def decode_npz(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate
 
 
 def _columns(
-    kind: str, arrays: dict[str, _Array], source: str, reading: Reading
+    kind: str, arrays: dict[str, Array], source: str, reading: Reading
 ) -> dict[str, Column]:
     """Return the columns of nodes, or those of edges that are asked for, by name."""
     columns: dict[str, Column] = {}
@@ -110,9 +111,9 @@ class _Stack:
 
     source: str
     reading: Reading
-    adj: _Array
-    node_mask: _Array
-    feat: _Array | None
+    adj: Array
+    node_mask: Array
+    feat: Array | None
     carried: dict[str, dict[str, Column]]
 
     def _where(self, b: int) -> str:
@@ -202,39 +203,22 @@ def encode_npz(graphs: Sequence[nx.Graph[Any]]) -> bytes:
         for ends in sorted((min(edge), max(edge)) for edge in graph.edges)
     ]
     arrays |= arrays_of("node", nodes, without=FEATURE) | arrays_of("edge", edges)
-    if len(arrays) > _MAX_MEMBERS:
+    if len(arrays) > MAX_MEMBERS:
         raise GraphDataError(
             f"nodes and edges have so many attributes that npz would hold {len(arrays)} arrays, "
-            f"but at most {_MAX_MEMBERS} are expected. Remove some or write json instead."
+            f"but at most {MAX_MEMBERS} are expected. Remove some or write json instead."
         )
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
     return buffer.getvalue()
 
 
-def _load(data: Bytes, source: str, reading: Reading) -> dict[str, _Array]:
-    # Each member takes memory when the archive is opened, and has this mark.
-    if data.count(b"PK\x01\x02") > _MAX_MEMBERS:
-        raise GraphDataError(f"{source}: more than {_MAX_MEMBERS} arrays. {_EXPECTED}")
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = archive.infolist()
-            names = [member.filename.removesuffix(".npy") for member in members]
-            if len(set(names)) < len(names):
-                raise GraphDataError(f"{source}: two arrays of one name. {_EXPECTED}")
-            arrays = {
-                name: _read_array(archive, member, source, reading)
-                for name, member in zip(names, members)
-                if _is_wanted(name, reading)
-            }
-    except (GraphDataError, MemoryError):
-        raise
-    except Exception as error:  # zipfile, zlib and numpy raise many types on damaged files
-        raise GraphDataError(
-            f"{source}: not a readable .npz file ({type(error).__name__}). It may be truncated, of "
-            "another format, or hold Python objects, which are never loaded."
-        ) from error
-    if "adj" not in arrays or ("node_mask" in arrays and "sizes" in arrays):
+def _load(data: Bytes, source: str, reading: Reading) -> dict[str, Array]:
+    names, arrays = read_archive(
+        data, source, reading, _EXPECTED, lambda name: _is_wanted(name, reading)
+    )
+    is_stack = "adj" in arrays and not ("node_mask" in arrays and "sizes" in arrays)
+    if not (is_stack or is_sparse_matrix(names)):
         listed = ", ".join(sorted(name[:40] for name in names[:10]))
         raise GraphDataError(f"{source}: found the arrays {listed or '(none)'}. {_EXPECTED}")
     return arrays
@@ -244,51 +228,14 @@ def _is_wanted(name: str, reading: Reading) -> bool:
     """Return whether an array is read; an attribute of edges that is not asked for is noted."""
     kind, mark, attribute = name[:4], name[4:5], name[5:]
     if mark not in (":", "?") or kind not in ("node", "edge"):
-        return name in _KEYS
+        return name in _KEYS or name in SPARSE_KEYS
     if kind == "node" or attribute == "weight" or is_asked(attribute, reading.edge_attributes):
         return True
     reading.ignore(attribute)
     return False
 
 
-def _read_array(
-    archive: zipfile.ZipFile, member: zipfile.ZipInfo, source: str, reading: Reading
-) -> _Array:
-    """Read an array whose header has been checked against the limits."""
-    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ValueError("a compression that numpy does not write")
-    with archive.open(member) as stream:
-        shape, fortran, dtype = _header(stream)
-        size = math.prod(shape) * dtype.itemsize
-        reading.add_bytes(source, size)
-        content = bytearray(size)
-        view = memoryview(content)
-        while len(view):
-            reading.tick(source)
-            piece = stream.read(min(_CHUNK, len(view)))
-            if not piece:
-                raise ValueError("shorter than its header says")
-            view[: len(piece)] = piece
-            view = view[len(piece) :]
-        if stream.read(_CHUNK):  # this also compares the checksum
-            raise ValueError("longer than its header says")
-    array = np.frombuffer(content, dtype)  # refuses Python objects and types of no size
-    return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
-
-
-def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read shape, order and type; numpy would first read a header of any length."""
-    major, _ = npy.read_magic(stream)
-    field = stream.read(2 if major == 1 else 4)
-    length = int.from_bytes(field, "little")
-    if length > _MAX_HEADER:
-        raise ValueError("a header longer than any shape needs")
-    header = io.BytesIO(field + stream.read(length))
-    read = npy.read_array_header_1_0 if major == 1 else npy.read_array_header_2_0
-    return read(header, max_header_size=length)  # which is not too long, see above
-
-
-def _node_mask(arrays: dict[str, _Array], source: str) -> _Array:
+def _node_mask(arrays: dict[str, Array], source: str) -> Array:
     shape = arrays["adj"].shape[:2]
     if "sizes" in arrays:
         sizes = arrays["sizes"]

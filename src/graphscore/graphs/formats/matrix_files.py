@@ -1,0 +1,204 @@
+"""Adjacency matrices in files: `.npy` of numpy, sparse `.npz` of scipy, Matrix Market `.mtx`.
+
+Entries other than 0 are edges. They have to be 1, unless an attribute of edges is asked for: then
+they are its values (see `graphscore.graphs.matrices`).
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.io import mmread
+from scipy.sparse import coo_matrix
+
+from graphscore.errors import GraphDataError
+from graphscore.graphs.formats.markup import reason
+from graphscore.graphs.formats.stored_arrays import Array, read_array
+from graphscore.graphs.limits import BYTES_PER_VALUE, Bytes, Reading
+from graphscore.graphs.matrices import matrix_arcs, matrix_attribute, matrix_graph
+from graphscore.graphs.simple import simple_edges
+from graphscore.graphs.validation import Candidate
+
+SPARSE_KEYS = ("format", "shape", "data", "row", "col", "indices", "indptr")
+"""Arrays that `scipy.sparse.save_npz` writes."""
+_MARKET = re.compile(rb"%%MatrixMarket\s+matrix\s+(coordinate|array)\s+(\w+)\s+\S+\s*", re.I)
+_MAX_LINE = 10_000  # bytes of a line before the entries
+_SHORTEST_ENTRY = {"coordinate": 4, "array": 2}  # bytes, such as "1 1\n"
+
+
+def decode_npy(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate]:
+    """Read one adjacency matrix (N,N), or many (B,N,N), of which all N nodes exist.
+
+    Raises:
+        GraphDataError: no such array, a graph that is refused, or more than the limits allow.
+
+    Example:
+        >>> file = io.BytesIO()
+        >>> np.save(file, np.array([[0, 1], [1, 0]]))
+        >>> [c.graph.edges for c in decode_npy(file.getvalue(), "a.npy", Reading())]
+        [EdgeView([(0, 1)])]
+    """
+    array = read_array(data, source, reading)
+    del data  # no longer needed; the array is as large
+    if array.ndim not in (2, 3) or array.shape[-1] != array.shape[-2] or not array.size:
+        raise GraphDataError(
+            f"{source}: array of shape {array.shape}, but one adjacency matrix (N,N) or a stack of "
+            "them (B,N,N) is expected."
+        )
+    if array.ndim == 2:
+        return _candidates({source: array}, reading)
+    return _candidates(
+        {f"{source}, graph {b}": matrix for b, matrix in enumerate(array, start=1)}, reading
+    )
+
+
+def is_sparse_matrix(names: Collection[str]) -> bool:
+    """Return whether these are the names of the arrays of a sparse matrix.
+
+    >>> is_sparse_matrix(["format", "shape", "data", "row", "col"])
+    True
+    """
+    return {"format", "shape", "data"} <= set(names)
+
+
+def sparse_candidate(
+    arrays: Mapping[str, Array], source: str, reading: Reading
+) -> Iterator[Candidate]:
+    """Return the graph of a sparse matrix that is given by the arrays of its file.
+
+    Raises:
+        GraphDataError: arrays that do not fit each other, a layout other than CSR, CSC and COO, a
+            graph that is refused, or more than the limits allow.
+    """
+    try:
+        kind = bytes(arrays["format"].item()).decode()
+        size, other = (int(number) for number in arrays["shape"])
+        ends = _ends(arrays, kind)
+    except (KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
+        raise GraphDataError(
+            f"{source}: not a readable sparse matrix ({reason(error)}). Write it with "
+            "scipy.sparse.save_npz(path, matrix.tocsr())."
+        ) from error
+    if size != other or size < 1:
+        raise GraphDataError(
+            f"{source}: matrix of shape {(size, other)}, but a square adjacency matrix is expected."
+        )
+    reading.check_nodes(source, size)
+    values = arrays["data"]
+    right = all(each.shape == values.shape and each.dtype.kind in "iu" for each in ends)
+    if values.ndim != 1 or not right or any(((e < 0) | (e >= size)).any() for e in ends):
+        raise GraphDataError(
+            f"{source}: the arrays of this sparse matrix do not fit its shape {(size, size)}. "
+            "Write it again."
+        )
+    reading.check_edges(source, (len(values) - size) // 2)
+    rows, columns = (each.astype(np.int32) for each in ends)
+    return _candidates({source: coo_matrix((values, (rows, columns)), (size, size))}, reading)
+
+
+def _ends(arrays: Mapping[str, Array], kind: str) -> tuple[Array, Array]:
+    """Return rows and columns of the entries."""
+    if kind == "coo":
+        return arrays["row"], arrays["col"]
+    if kind not in ("csr", "csc"):
+        raise ValueError(f"the layout {kind!r:.20}")
+    starts, inner = arrays["indptr"], arrays["indices"]
+    if starts.ndim != 1 or inner.ndim != 1 or starts.dtype.kind not in "iu" or not len(starts):
+        raise ValueError("indptr and indices are no lists of whole numbers")
+    counts = np.diff(starts).astype(np.int64)
+    if (counts < 0).any() or counts.sum() != len(inner) or starts[0] != 0:
+        raise ValueError("indptr does not count indices")
+    outer = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    return (outer, inner) if kind == "csr" else (inner, outer)
+
+
+def decode_matrix_market(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate]:
+    """Read one adjacency matrix.
+
+    Raises:
+        GraphDataError: no such file, a matrix that is not square or not real, a graph that is
+            refused, or more than the limits allow.
+
+    Example:
+        >>> text = b"%%MatrixMarket matrix coordinate pattern symmetric\\n2 2 1\\n2 1\\n"
+        >>> next(decode_matrix_market(text, "a.mtx", Reading())).graph.edges
+        EdgeView([(0, 1)])
+    """
+    _check_market(data, source, reading)
+    try:
+        matrix = mmread(io.BytesIO(data))
+    except (MemoryError, GraphDataError):
+        raise
+    except Exception as error:  # scipy raises many types on damaged files
+        raise GraphDataError(
+            f"{source}: not a readable Matrix Market file ({reason(error)}). Write it again with "
+            "scipy.io.mmwrite."
+        ) from error
+    reading.tick(source)
+    return _candidates({source: matrix}, reading)
+
+
+def _check_market(data: Bytes, source: str, reading: Reading) -> None:
+    """Compare the sizes that a file states with the limits and with its length."""
+    first = bytes(data[:_MAX_LINE]).partition(b"\n")[0]
+    kind = _MARKET.fullmatch(first)
+    place, sizes = 0, b""
+    while kind and place < len(data):
+        stop = data.find(b"\n", place, place + _MAX_LINE) + 1 or len(data)
+        line = bytes(data[place:stop]).strip()
+        reading.tick(source)
+        if line and not line.startswith(b"%"):
+            sizes = line
+            break
+        place = stop
+    numbers = [int(each) for each in sizes.split() if re.fullmatch(rb"[0-9]{1,18}", each)]
+    layout = kind[1].decode().lower() if kind else ""
+    if len(numbers) != {"coordinate": 3, "array": 2}.get(layout) or len(numbers) != len(
+        sizes.split()
+    ):
+        raise GraphDataError(
+            f"{source}: not a Matrix Market file: '%%MatrixMarket matrix coordinate' or 'array' in "
+            "the first line, then the numbers of rows, columns and entries are expected."
+        )
+    rows, columns = numbers[:2]
+    if rows != columns or not rows:
+        raise GraphDataError(
+            f"{source}: matrix of shape {(rows, columns)}, but a square adjacency matrix is "
+            "expected."
+        )
+    reading.check_nodes(source, rows)
+    entries = numbers[2] if len(numbers) == 3 else rows * (rows - 1) // 2
+    if entries * _SHORTEST_ENTRY[layout] > len(data) + 1:
+        raise GraphDataError(
+            f"{source}: {entries} entries are stated, but the file has {len(data)} bytes. It may "
+            "be truncated."
+        )
+    if layout == "coordinate":
+        reading.check_edges(source, (entries - rows) // 2)
+    else:
+        reading.add_bytes(source, 8 * rows * rows)
+
+
+def _candidates(matrices: Mapping[str, Any], reading: Reading) -> Iterator[Candidate]:
+    """Check all matrices, tell the sizes of their graphs, and return the graphs."""
+    weighted = matrix_attribute(reading.edge_attributes) is not None
+    for where, matrix in matrices.items():
+        reading.tick(where)
+        number = int(matrix.shape[0])
+        reading.check_nodes(where, number)
+        tails, heads, _ = matrix_arcs(where, matrix, weighted=weighted)
+        reading.check_edges(where, (len(tails) - number) // 2)
+        edges = simple_edges(where, number, tails, heads, reading.repairs)
+        reading.add_graph(where, number, len(edges.rows))
+        reading.add_bytes(where, BYTES_PER_VALUE * len(edges.rows) * weighted)
+    return (_built(where, matrix, reading) for where, matrix in matrices.items())
+
+
+def _built(where: str, matrix: Any, reading: Reading) -> Candidate:
+    kept: Sequence[str] = tuple(reading.edge_attributes)
+    graph, changes = matrix_graph(where, matrix, reading.repairs, kept)
+    return Candidate(where, graph, True, changes)
