@@ -12,7 +12,8 @@ import torch
 
 from graphscore.errors import GraphDataError
 from graphscore.graphs import GraphBatch, GraphList, Repairs, prepare_graphs
-from graphscore.graphs.validation import batch_candidates, candidate_of, prepare_candidates
+from graphscore.graphs.given import batch_candidates, candidate_of
+from graphscore.graphs.validation import prepare_candidates
 
 
 def weighted(weight):

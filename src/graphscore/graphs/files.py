@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,9 @@ import networkx as nx
 from graphscore import atomic
 from graphscore.errors import GraphDataError, OutputError
 from graphscore.graphs.attributes import NOTHING, AttributeSettings, is_asked
-from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.contents import contents, members
 from graphscore.graphs.formats import FORMATS, Format, ManyPerFile, OnePerFile, WholeFolder
+from graphscore.graphs.given import Graphs, prepare_graphs
 from graphscore.graphs.limits import (
     MAX_BYTES,
     MAX_NODES,
@@ -28,9 +28,9 @@ from graphscore.graphs.limits import (
     Limits,
     Reading,
 )
+from graphscore.graphs.repairs import Repairs
 from graphscore.graphs.schema import Schema
-from graphscore.graphs.simple import Repairs
-from graphscore.graphs.validation import Candidate, GraphList, prepare_candidates, prepare_graphs
+from graphscore.graphs.validation import Candidate, GraphList, prepare_candidates
 
 FORMAT_NAMES = tuple(FORMATS)
 """Names that `format` may take."""
@@ -70,15 +70,16 @@ def read_graphs(
         max_total_edges: of all graphs together, before `largest_component`.
         max_bytes: of all files together, after decompression.
         max_seconds: for the whole call.
-        edge_attributes: names of those that are kept, where a format has them; with "weight" among
-            them, any weight is. SMILES and SDF always have "bond".
+        edge_attributes: names of those that are kept, where a format has them. If there are none,
+            weights have to be 1. SMILES and SDF always have "bond".
 
     Raises:
         MissingExtraError: SMILES or SDF without RDKit.
         GraphDataError: the path is missing, unreadable, no regular file, damaged, of unknown
             format, over a limit or holds a graph that is refused; the message names the file and
             line. There is no partial result.
-        SettingsError: a limit that is not a positive number.
+        SettingsError: a limit that is not a positive number, or `repairs` that drop the weights
+            that are asked for.
 
     Example:
         >>> import tempfile, networkx as nx
@@ -96,6 +97,7 @@ def read_graphs(
     if repairs.largest_component:  # a larger graph may be reduced
         limits = replace(limits, max_nodes=max(asked, MAX_NODES))
     reading = Reading(limits, repairs, edge_attributes)
+    repairs.check_names(reading.edge_attributes)
     always = always_carried(path, format=format).of_edges
     asked_for = reading.edge_attributes
     try:
@@ -122,7 +124,7 @@ def read_graphs(
 
 def write_graphs(
     path: str | os.PathLike[str],
-    graphs: Iterable[object] | GraphBatch,
+    graphs: Graphs,
     *,
     format: str | None = None,
 ) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from graphscore.errors import GraphDataError
 from graphscore.graphs.formats.text import check_name, lines_of
 from graphscore.graphs.limits import Bytes, Reading
+from graphscore.graphs.repairs import LIGHT, weight_change
 from graphscore.graphs.simple import (
     Ends,
     Kind,
@@ -58,6 +59,7 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
     nodes: dict[str, int] = {}  # number in order of appearance
     named_in, lines = array("q"), array("I")
     ends = array("i"), array("i")
+    changes: dict[str, None] = {}
     for number, _, line in lines_of(data, source, reading):
         if line.lstrip().startswith(("#", "%", "//", "*")):
             _check_comment(line.strip(), f"{source} line {number}")
@@ -82,7 +84,11 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
                 reading.check_growing(source, len(nodes))
         if len(tokens) > 1:
             if len(tokens) > 2:
-                _check_weight(tokens[2:], f"{source} line {number}")
+                change = _weight_change(tokens, f"{source} line {number}", reading)
+                if change:
+                    changes[change] = None
+                if change == LIGHT:
+                    continue
             for column, token in zip(ends, tokens):
                 column.append(nodes[token])
             lines.append(number)
@@ -96,7 +102,8 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
         numbers[:] = place[numbers]
     edges = _edges(source, names, tails, heads, lines, reading)
     reading.add_graph(source, num_nodes, len(edges.rows))
-    return (Candidate(source, edges.graph(num_nodes), True, edges.changes) for _ in range(1))
+    repaired = (*changes, *edges.changes)
+    return (Candidate(source, edges.graph(num_nodes), True, repaired) for _ in range(1))
 
 
 def encode_edge_list(graph: nx.Graph[Any]) -> bytes:
@@ -170,22 +177,18 @@ def _check_first_line(
             )
 
 
-def _check_weight(rest: list[str], where: str) -> None:
-    """Accept the weight 1."""
+def _weight_change(tokens: list[str], where: str, reading: Reading) -> str | None:
+    """Return the repair that the weight behind an edge needs."""
+    tail, head, *rest = tokens
     if len(rest) > 1:
-        raise GraphDataError(f"{where}: {len(rest) + 2} columns. {_LINE_ADVICE}")
+        raise GraphDataError(f"{where}: {len(tokens)} columns. {_LINE_ADVICE}")
     try:
         weight = float(rest[0])
     except ValueError as error:
         raise GraphDataError(
             f"{where}: {rest[0][:40]!r} where a weight is expected. {_LINE_ADVICE}"
         ) from error
-    if weight != 1:
-        kind = "NaN weight" if weight != weight else f"non-binary weight {rest[0][:40]}"
-        raise GraphDataError(
-            f"{where}: {kind}, but only weight 1 is expected. Remove the edges below your "
-            "threshold and the weight column from the others."
-        )
+    return weight_change(where, tail, head, weight, reading.repairs)
 
 
 def _edges(

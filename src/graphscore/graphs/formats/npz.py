@@ -12,7 +12,7 @@ import io
 import math
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
 import networkx as nx
@@ -28,8 +28,9 @@ from graphscore.graphs.formats.columns import Column, arrays_of, checked_column
 from graphscore.graphs.formats.text import MAX_NAME
 from graphscore.graphs.limits import BYTES_PER_VALUE, Bytes, Reading
 from graphscore.graphs.matrices import matrix_edges
+from graphscore.graphs.repairs import LIGHT
 from graphscore.graphs.schema import Schema
-from graphscore.graphs.simple import SimpleEdges, check_weight
+from graphscore.graphs.simple import SimpleEdges
 from graphscore.graphs.validation import Candidate
 
 _NUMBERS, _INTEGERS, _TRUTH = "buif", "iu", "bui"  # kinds of types of numpy
@@ -114,6 +115,8 @@ class _Stack:
     node_mask: _Array
     feat: _Array | None
     carried: dict[str, dict[str, Column]]
+    changes: dict[int, dict[str, list[tuple[int, int]]]] = field(default_factory=dict)
+    """Edges whose weights were repaired, by graph and repair."""
 
     def _where(self, b: int) -> str:
         return f"{self.source}, graph {b + 1}"
@@ -142,7 +145,9 @@ class _Stack:
             if weights is not None:
                 first = totals["edge"]
                 for k, weight in weights.part(first, first + len(edges.rows)):
-                    check_weight(where, int(edges.rows[k]), int(edges.columns[k]), weight)
+                    ends = int(edges.rows[k]), int(edges.columns[k])
+                    if change := self.reading.weigh(where, *ends, weight):
+                        self.changes.setdefault(b, {}).setdefault(change, []).append(ends)
             totals["node"] += size
             totals["edge"] += len(edges.rows)
         for kind, columns in self.carried.items():
@@ -171,7 +176,9 @@ class _Stack:
                     graph.edges[int(edges.rows[k]), int(edges.columns[k])][name] = value
             nodes_before += len(graph)
             edges_before += len(edges.rows)
-            yield Candidate(self._where(b), graph, True, edges.changes)
+            changes = self.changes.get(b, {})
+            graph.remove_edges_from(changes.get(LIGHT, ()))
+            yield Candidate(self._where(b), graph, True, (*changes, *edges.changes))
 
 
 def encode_npz(graphs: Sequence[nx.Graph[Any]]) -> bytes:
