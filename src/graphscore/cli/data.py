@@ -51,6 +51,10 @@ class ReadingOptions:
     """Read directed graphs as undirected ones."""
     largest_component: Flag = False
     """Keep only the largest connected component of each graph."""
+    ignore_weights: Flag = False
+    """Drop the weights of edges instead of refusing the graph."""
+    weight_threshold: float | None = None
+    """Drop edges with a weight below this, and then all weights."""
     data_dir: Path | None = None
     """Folder of the source files of datasets that need a download (or set GRAPHSCORE_DATA)."""
 
@@ -89,11 +93,16 @@ def load(
         drop_self_loops=options.drop_self_loops,
         undirected=options.undirected,
         largest_component=options.largest_component,
+        ignore_weights=options.ignore_weights,
+        weight_threshold=options.weight_threshold,
     )
+    repairs.check_names(edge_attributes)
     name, _, chosen = data.partition(":")
     names = [info.name for info in list_datasets()]
     left_out = structure_only or name in names
-    read = {*edge_attributes, "weight"} if left_out else edge_attributes
+    read = edge_attributes
+    if left_out and not repairs.drops_weights:
+        read = {*edge_attributes, "weight"}
     if name in names:
         graphs = load_dataset(name, data_dir=options.data_dir).split(chosen or split)
         clean = prepare_graphs(
@@ -136,7 +145,9 @@ def load_to_compare(
         split: split of a dataset that is given without one.
         names: attributes that are compared.
     """
-    graphs = load(data, options, split=split, edge_attributes=("weight", *names.of_edges))
+    drops = options.ignore_weights or options.weight_threshold is not None
+    read = names.of_edges if drops else ("weight", *names.of_edges)
+    graphs = load(data, options, split=split, edge_attributes=read)
     if "weight" not in names.of_edges and _is_weighted(graphs):
         say(f"{data}: weights of edges are not compared")
     return graphs

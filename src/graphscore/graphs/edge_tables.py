@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence, Set
 from numbers import Integral, Real
 from typing import Any
 
@@ -11,9 +12,13 @@ import networkx as nx
 from graphscore.errors import GraphDataError
 from graphscore.graphs.simple import other_way
 
-ENDS = (("source", "target"), ("from", "to"), ("src", "dst"), ("u", "v"), ("node1", "node2"))
-"""Names of the two columns with the ends of an edge."""
-GRAPH_COLUMNS = ("graph", "graph_id")
+ENDS = (
+    *(("source", "target"), ("from", "to"), ("u", "v"), ("src", "dst"), ("tail", "head")),
+    *(("node1", "node2"), ("id1", "id2"), ("sourceid", "targetid"), ("sourcenode", "targetnode")),
+    *(("fromid", "toid"), ("fromnode", "tonode"), ("fromnodeid", "tonodeid"), ("srcid", "dstid")),
+)
+"""Names of the two columns with the ends of an edge, in small letters and digits only."""
+GRAPH_COLUMNS = ("graph", "graphid", "graphindex", "graphidx", "graphname", "graphnumber")
 """Names of the column that says which graph an edge is of."""
 
 
@@ -31,9 +36,9 @@ def is_edges(given: object) -> bool:
 
     A tuple is none, because a tuple of two tuples may also be one edge.
     """
-    if not isinstance(given, Collection) or isinstance(given, str | bytes | tuple | Mapping):
+    if not isinstance(given, list | Set):  # views of edges are sets
         return False
-    return hasattr(given, "__iter__") and is_edge(next(iter(given), None))
+    return is_edge(next(iter(given), None))
 
 
 def is_table(given: object) -> bool:
@@ -90,19 +95,19 @@ def edges_of_table(where: str, table: Any) -> list[list[tuple[Any, Any, dict[str
         GraphDataError: columns for the ends are missing, or there are several; or a cell there is
             neither a whole number nor a text.
     """
-    names = {str(name).lower(): name for name in table.columns}
+    names = {re.sub(r"[^a-z0-9]", "", str(name).lower()): name for name in table.columns}
     pairs = [pair for pair in ENDS if names.keys() >= set(pair)]
     graph_columns = [name for name in GRAPH_COLUMNS if name in names]
-    if len(pairs) != 1 or len(graph_columns) > 1 or len(names) < len(table.columns):
+    if len(pairs) != 1 or len(graph_columns) > 1:
         raise GraphDataError(
             f"{where}: a table with the columns {', '.join(map(repr, [*table.columns][:10]))}, but "
             "one pair of columns with the ends of edges is expected, 'source' and 'target', and "
             "'graph' if there are several graphs. Rename them, for instance table.rename(columns="
             "{'a': 'source', 'b': 'target'}); an adjacency matrix is given as table.to_numpy()."
         )
-    columns = {name: _cells(table[original]) for name, original in names.items()}
-    tails, heads = (columns.pop(name) for name in pairs[0])
-    graph_of = columns.pop(graph_columns[0]) if graph_columns else [0] * len(tails)
+    columns = {name: _cells(table[name]) for name in table.columns}
+    tails, heads = (columns.pop(names[name]) for name in pairs[0])
+    graph_of = columns.pop(names[graph_columns[0]]) if graph_columns else [0] * len(tails)
     graphs: dict[Any, list[tuple[Any, Any, dict[str, Any]]]] = {}
     for row, (graph, tail, head) in enumerate(zip(graph_of, tails, heads), start=1):
         for cell in (graph, tail, head):
@@ -111,7 +116,7 @@ def edges_of_table(where: str, table: Any) -> list[list[tuple[Any, Any, dict[str
                     f"{where}, row {row}: {cell!r:.40} where a whole number or a text is expected. "
                     "Correct it, or remove the row."
                 )
-        attributes = {str(names[name]): cells[row - 1] for name, cells in columns.items()}
+        attributes = {str(name): cells[row - 1] for name, cells in columns.items()}
         present = {name: cell for name, cell in attributes.items() if not _is_missing(cell)}
         graphs.setdefault(graph, []).append((tail, head, present))
     return list(graphs.values())

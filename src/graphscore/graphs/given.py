@@ -173,16 +173,17 @@ def _items(graphs: Any, source: str) -> Iterable[object]:
         return [graphs]
     if isinstance(graphs, Mapping):
         raise GraphDataError(
-            f"{source}: a {type(graphs).__name__}, but graphs are expected. Give its values, "
-            "list(graphs.values()), if these are the graphs; of neighbours by node, "
-            "[networkx.Graph(graphs)]."
+            f"{source}: an object of type {type(graphs).__name__}, but graphs are expected. If its "
+            "values are graphs, give list(graphs.values()); if it has the neighbours of each node, "
+            "networkx.Graph(graphs)."
         )
-    if isinstance(graphs, Iterable) and not isinstance(graphs, bytes | bytearray):
-        return graphs
-    if hasattr(graphs, "__getitem__") and hasattr(graphs, "__len__"):  # as torch calls a data set
-        return (graphs[k] for k in range(len(graphs)))
+    if not isinstance(graphs, bytes | bytearray):
+        if isinstance(graphs, Iterable):
+            return graphs
+        if hasattr(graphs, "__getitem__") and hasattr(graphs, "__len__"):  # as of torch
+            return (graphs[k] for k in range(len(graphs)))
     raise GraphDataError(
-        f"{source}: cannot read a {type(graphs).__name__} as graphs. Give a path, or a list of "
+        f"{source}: cannot read an object of type {type(graphs).__name__} as graphs. Give a path, or a list of "
         f"graphs, each {_KINDS}."
     )
 

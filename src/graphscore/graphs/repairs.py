@@ -20,7 +20,7 @@ WEIGHTS = ("weight", "edge_weight")
 """Edge attributes that have to be 1 if none is asked for; PyTorch Geometric has the second."""
 WEIGHT_ADVICE = (
     "Learn weights with --edge-weight {name} (in Python: edge_weight={name!r}), ignore them with "
-    "--ignore-weights (repairs=Repairs(ignore_weights=True)), or drop edges below a number with "
+    "--ignore-weights (repairs=Repairs(ignore_weights=True)), or drop edges below a threshold with "
     "--weight-threshold (repairs=Repairs(weight_threshold=...)). Repairs is in graphscore."
 )
 

@@ -74,7 +74,8 @@ def decode_npz(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate
     if feat is not None:
         reading.add_bytes(source, BYTES_PER_VALUE * feat.size)
     carried = {kind: _columns(kind, arrays, source, reading) for kind in ("node", "edge")}
-    stack = _Stack(source, reading, adj, node_mask, feat, carried)
+    has_weights = "weight" in carried["edge"]
+    stack = _Stack(source, reading, adj, node_mask, feat, carried, has_weights)
     stack.check()
     return stack.candidates()
 
@@ -115,6 +116,7 @@ class _Stack:
     node_mask: _Array
     feat: _Array | None
     carried: dict[str, dict[str, Column]]
+    has_weights: bool
     changes: dict[int, dict[str, list[tuple[int, int]]]] = field(default_factory=dict)
     """Edges whose weights were repaired, by graph and repair."""
 
@@ -122,7 +124,10 @@ class _Stack:
         return f"{self.source}, graph {b + 1}"
 
     def _edges(self, b: int) -> SimpleEdges:
-        return matrix_edges(self._where(b), self.adj[b], self.reading.repairs, self.node_mask[b])
+        repairs = self.reading.repairs
+        if self.has_weights:  # then entries of adj are none
+            repairs = replace(repairs, ignore_weights=False, weight_threshold=None)
+        return matrix_edges(self._where(b), self.adj[b], repairs, self.node_mask[b])
 
     def check(self) -> None:
         """Check all graphs and tell their sizes.
