@@ -58,6 +58,11 @@ class ReadingOptions:
     data_dir: Path | None = None
     """Folder of the source files of datasets that need a download (or set GRAPHSCORE_DATA)."""
 
+    @property
+    def drops_weights(self) -> bool:
+        """Whether weights of edges are dropped."""
+        return self.ignore_weights or self.weight_threshold is not None
+
 
 READING = ReadingOptions()
 """Nothing but the defaults."""
@@ -145,8 +150,7 @@ def load_to_compare(
         split: split of a dataset that is given without one.
         names: attributes that are compared.
     """
-    drops = options.ignore_weights or options.weight_threshold is not None
-    read = names.of_edges if drops else ("weight", *names.of_edges)
+    read = names.of_edges if options.drops_weights else ("weight", *names.of_edges)
     graphs = load(data, options, split=split, edge_attributes=read)
     if "weight" not in names.of_edges and _is_weighted(graphs):
         say(f"{data}: weights of edges are not compared")
@@ -181,14 +185,18 @@ def _is_weighted(graphs: Sequence[nx.Graph[Any]]) -> bool:
 
 
 def carried_by(data: str, options: ReadingOptions) -> dict[str, str]:
-    """Return what a dataset, or any file of this format, carries, as arguments of `fit`."""
+    """Return what a dataset, or any file of this format, carries, as arguments of `fit`.
+
+    Weights that are dropped are not among it.
+    """
     from graphscore.datasets import list_datasets
     from graphscore.graphs.files import always_carried
 
     of_datasets = {info.name: info.attributes for info in list_datasets()}
     carried = of_datasets.get(data.partition(":")[0])
     if carried is not None:
-        return carried
+        dropped = "edge_weight" if options.drops_weights else None
+        return {kind: name for kind, name in carried.items() if kind != dropped}
     return always_carried(data, format=options.format).model_dump(exclude_defaults=True)
 
 

@@ -183,8 +183,8 @@ def _items(graphs: Any, source: str) -> Iterable[object]:
         if hasattr(graphs, "__getitem__") and hasattr(graphs, "__len__"):  # as of torch
             return (graphs[k] for k in range(len(graphs)))
     raise GraphDataError(
-        f"{source}: cannot read an object of type {type(graphs).__name__} as graphs. Give a path, or a list of "
-        f"graphs, each {_KINDS}."
+        f"{source}: cannot read an object of type {type(graphs).__name__} as graphs. Give a "
+        f"path, or a list of graphs, each {_KINDS}."
     )
 
 
