@@ -164,7 +164,7 @@ def test_single_and_isolated_nodes_survive(given, network):
     ("given", "words"),
     [
         ([], "no graphs"),
-        (nx.path_graph(3), "Put a single graph in a list"),
+        (nx.DiGraph([(0, 1)]), "graph 1: directed"),
         ([nx.DiGraph([(0, 1)])], "graph 1: directed"),
         ([nx.path_graph(2), nx.Graph([(0, 0)])], "graph 2: 1 self-loop"),
         (["a path"], "cannot read a str"),

@@ -10,11 +10,12 @@ from graphscore.artifacts import KEEP, Artifact, describe_graphs
 from graphscore.artifacts.run import TrainingRun, open_run
 from graphscore.config import merge
 from graphscore.errors import warn
-from graphscore.graphs import NOTHING, GraphBatch, given_names, prepare_graphs, sizes_of
+from graphscore.graphs import NOTHING, GraphBatch, Repairs, given_names, prepare_graphs, sizes_of
+from graphscore.graphs.given import Graphs, is_dataset
 from graphscore.graphs.unnamed import unnamed_attributes
 from graphscore.models import MODELS, SizeDistribution
 from graphscore.models.registry import check_settings, learnable_kinds, resolve_settings
-from graphscore.trained import Graphs, TrainedGenerator
+from graphscore.trained import TrainedGenerator
 from graphscore.training import TrainingRecord
 
 
@@ -55,6 +56,7 @@ class GraphGenerator(TrainedGenerator):
         edge_type: str | None = None,
         edge_weight: str | None = None,
         node_features: Sequence[str] = (),
+        repairs: Repairs = Repairs(),  # noqa: B008  (frozen, so one shared default is safe)
         run: str | os.PathLike[str] | None = None,
         resume: bool = False,
         source: str = "graphs",
@@ -67,10 +69,13 @@ class GraphGenerator(TrainedGenerator):
         """Train on graphs.
 
         Args:
-            graphs: simple undirected ones: networkx, adjacency matrices, PyG data or a GraphBatch.
+            graphs: simple undirected ones: networkx, adjacency matrices, PyTorch Geometric data and
+                data sets, lists of edges, tables of edges, a path and more: see
+                `graphs.prepare_graphs`. Of a data set of `load_dataset`, the training graphs.
             node_type, edge_type: attributes with one of several values, which are learned too.
             edge_weight, node_features: those that are numbers; entries of matrices are weights.
                 EDP-GNN takes those of nodes as they are, see `sample`.
+            repairs: defects to repair, and weights to drop, instead of refusing a graph.
             run: folder for settings, log and checkpoints; without it nothing is written.
             resume: continue the run in that folder. The same graphs and settings are needed, but
                 `training.steps` may be larger.
@@ -90,7 +95,13 @@ class GraphGenerator(TrainedGenerator):
         given = merge(self._given, {"attributes": named} if named else {})
         checked = check_settings(given, on_cpu=self._on_cpu)
         names, kind = getattr(checked, "attributes", NOTHING), MODELS[checked.model].model
-        clean = prepare_graphs(graphs, source=source, edge_attributes=names.of_edges)
+        clean = prepare_graphs(
+            graphs, source=source, edge_attributes=names.of_edges, repairs=repairs, split="train"
+        )
+        if is_dataset(graphs):
+            warn(f"learns from the {len(clean)} training graphs of the data set")
+        for repair, number in clean.repaired.items():
+            warn(f"{repair} in {number} of {len(clean)} graphs")
         SizeDistribution.of(sizes_of(clean))  # refuses what has no room in the matrices made next
         schema = kind.schema_of(clean, names)
         if others := unnamed_attributes([clean], names, kinds=learnable_kinds(checked.model)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -18,15 +18,15 @@ from graphscore.device import resolve_device
 from graphscore.diffusion import GuidanceSettings
 from graphscore.diffusion.selection import GUIDANCE_WEIGHTS, Selection, select
 from graphscore.errors import GraphscoreError, SettingsError
-from graphscore.graphs import NOTHING, GraphBatch, Schema, prepare_graphs
+from graphscore.graphs import NOTHING, Schema, prepare_graphs
+from graphscore.graphs.given import Graphs
+from graphscore.graphs.repairs import WEIGHTS
 from graphscore.metrics import EvaluationResult, evaluate, unions_of
 from graphscore.models import CommunityDistribution, SamplingRun, SizeDistribution
 from graphscore.models.diffusion import guided_model
 from graphscore.models.registry import check_settings
 from graphscore.models.request import check_number, resolve_request
 from graphscore.seeding import torch_generator
-
-Graphs = Iterable[Any] | GraphBatch
 
 
 class TrainedGenerator:
@@ -236,7 +236,9 @@ class TrainedGenerator:
         """Choose and keep the value of an option of `sample` by average MMD to graphs."""
         artifact = self._trained()
         check_number(number)
-        reference = prepare_graphs(validation, source="validation graphs", edge_attributes=None)
+        reference = prepare_graphs(
+            validation, source="validation graphs", edge_attributes=WEIGHTS, split="val"
+        )
         draw = partial(self.sample, number, seed=seed)
         selection = select(candidates, lambda v: evaluate(draw(**{option: v}), reference).average)
         best = artifact.model.with_options(**{option: selection.best})
@@ -249,11 +251,15 @@ class TrainedGenerator:
         """Sample graphs and compare them with reference graphs; novelty if trained in this process.
 
         Args:
-            reference: graphs held out from training, with the attributes that were learned.
+            reference: graphs held out from training, as `fit` takes them, with the attributes that
+                were learned; of a data set its test graphs.
             number: graphs to sample; as many as there are reference graphs if not given.
         """
-        held_out = prepare_graphs(reference, source="reference graphs", edge_attributes=None)
         names = getattr(self._trained().model.settings, "attributes", NOTHING)
+        of_edges = names.of_edges or WEIGHTS
+        held_out = prepare_graphs(
+            reference, source="reference graphs", edge_attributes=of_edges, split="test"
+        )
         unions_of({"reference": held_out}, names)  # refuses them before the long work
         samples = self.sample(len(held_out) if number is None else number, seed=seed)
         return evaluate(samples, held_out, training=self._trained().graphs, **names.model_dump())

@@ -43,7 +43,7 @@ def test_entries_are_weights_where_these_are_asked_for(matrix, asked):
 @pytest.mark.parametrize("matrix", KINDS)
 @pytest.mark.parametrize("asked", [(), ["a", "b"]])
 def test_and_refused_elsewhere(matrix, asked):
-    words = r"graph 1: non-binary weight 0.5 at row 0, column 1.*Threshold.*edge_weight='weight'"
+    words = r"graph 1: non-binary weight 0.5 at row 0, column 1.*edge_weight='weight'.*threshold"
     with pytest.raises(GraphDataError, match=words):
         prepare_graphs([matrix], edge_attributes=asked)
 

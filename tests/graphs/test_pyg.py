@@ -98,15 +98,15 @@ def test_a_feature_per_node_may_be_a_plain_number():
     assert [x for _, x in graph.nodes(data="x")] == [[0.5], [2.0]]
 
 
-def test_one_data_object_is_no_list_of_graphs():
+def test_one_data_object_is_one_graph():
     """One of the package can be iterated over, which gives its fields."""
 
     class Iterable(StandInData):
         def __iter__(self):
             return iter(["x", "edge_index"])
 
-    with pytest.raises(GraphDataError, match=r"got one Iterable. Put .* in a list: \[graph\]"):
-        prepare_graphs(Iterable(edge_index=torch.zeros(2, 0), num_nodes=1))
+    (graph,) = prepare_graphs(Iterable(edge_index=torch.zeros(2, 0).long(), num_nodes=3))
+    assert len(graph) == 3
 
 
 @pytest.mark.parametrize("fields", [{"edge_index": torch.zeros(2, 0)}, {"num_nodes": 3}])

@@ -11,14 +11,8 @@ import torch
 
 from graphscore.errors import GraphDataError
 from graphscore.graphs import simple
-from graphscore.graphs.simple import (
-    Repairs,
-    check_simple,
-    check_weight,
-    edge_codes,
-    first_repeated,
-    simple_edges,
-)
+from graphscore.graphs.repairs import Repairs, check_weight
+from graphscore.graphs.simple import check_simple, edge_codes, first_repeated, simple_edges
 
 EVERY = Repairs(drop_self_loops=True, undirected=True)
 

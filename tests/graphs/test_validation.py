@@ -12,7 +12,8 @@ import torch
 
 from graphscore.errors import GraphDataError
 from graphscore.graphs import GraphBatch, GraphList, Repairs, prepare_graphs
-from graphscore.graphs.validation import batch_candidates, candidate_of, prepare_candidates
+from graphscore.graphs.given import batch_candidates, candidate_of
+from graphscore.graphs.validation import prepare_candidates
 
 
 def weighted(weight):
@@ -108,7 +109,7 @@ LOOPS = ["--drop-self-loops", "Repairs(drop_self_loops=True)"]
         (matrix((1, 1)), ["self-loop", "node 1", *LOOPS]),
         (
             matrix((0, 2), (2, 0), value=2),
-            ["non-binary weight 2.0", "row 0, column 2", "Threshold"],
+            ["non-binary weight 2.0", "row 0, column 2", "threshold"],
         ),
         (matrix((0, 2), value=-1), ["non-binary weight -1.0"]),
         (matrix((1, 2), value=np.nan), ["NaN at row 1, column 2"]),
@@ -118,7 +119,7 @@ LOOPS = ["--drop-self-loops", "Repairs(drop_self_loops=True)"]
         (np.zeros((0, 0)), ["no nodes"]),
         (np.array([["0", "1"], ["1", "0"]]), ["type <U1", "astype"]),
         (torch.zeros(2, 2, dtype=torch.complex64), ["complex64"]),
-        ("Bw", ["cannot read a str", "networkx"]),
+        ("Bw", ["cannot read a str", "read_graphs"]),
     ],
 )
 def test_refusals_say_where_what_and_what_to_do(graph, words):
@@ -144,10 +145,10 @@ def test_no_graphs(empty):
         prepare_graphs(empty, source="validation")
 
 
-@pytest.mark.parametrize("single", [nx.path_graph(3), 5, None])
-def test_a_single_graph_is_no_list(single):
-    with pytest.raises(GraphDataError, match="expected a list of graphs, got one"):
-        prepare_graphs(single)
+@pytest.mark.parametrize("wrong", [5, None, b"graph"])
+def test_what_cannot_be_iterated_over_is_refused(wrong):
+    with pytest.raises(GraphDataError, match=r"cannot read an object of type .* as graphs"):
+        prepare_graphs(wrong)
 
 
 @pytest.mark.parametrize("absent", [[(0, 2), (2, 0)], [(0, 2)], [(2, 0)], [(2, 2)]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING
 
+from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions
 from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, carried_by, load
 from graphscore.cli.option_types import Flag, Number
 from graphscore.cli.tables import print_json, print_table
@@ -25,6 +26,7 @@ def bench(
     device: str = "auto",
     json: Flag = False,
     reading: ReadingOptions = READING,
+    attributes: AttributeOptions = NO_ATTRIBUTES,
 ) -> int:
     """Estimate how long training on GRAPHS and sampling will take on this machine.
 
@@ -46,14 +48,15 @@ def bench(
         Print the estimate as JSON.
     """
     from graphscore.estimate import estimate
+    from graphscore.graphs import AttributeSettings
     from graphscore.models.registry import learnable
 
-    attributes = learnable(model, carried_by(graphs, reading))
-    of_edges = [name for kind, name in attributes.items() if kind.startswith("edge")]
+    named = attributes.given() or learnable(model, carried_by(graphs, reading))
+    of_edges = AttributeSettings(**named).of_edges
     made = estimate(
         load(graphs, reading, split="train", max_nodes=MAX_NODES, edge_attributes=of_edges),
         model=model,
-        attributes=attributes,
+        attributes=named,
         number=number,
         device=device,
         log=say,

@@ -54,8 +54,17 @@ class ReadingOptions:
     """Read directed graphs as undirected ones."""
     largest_component: Flag = False
     """Keep only the largest connected component of each graph."""
+    ignore_weights: Flag = False
+    """Drop the weights of edges instead of refusing the graph."""
+    weight_threshold: float | None = None
+    """Drop edges with a weight below this, and then all weights."""
     data_dir: Path | None = None
     """Folder of the source files of datasets that need a download (or set GRAPHSCORE_DATA)."""
+
+    @property
+    def drops_weights(self) -> bool:
+        """Whether weights of edges are dropped."""
+        return self.ignore_weights or self.weight_threshold is not None
 
 
 READING = ReadingOptions()
@@ -92,11 +101,16 @@ def load(
         drop_self_loops=options.drop_self_loops,
         undirected=options.undirected,
         largest_component=options.largest_component,
+        ignore_weights=options.ignore_weights,
+        weight_threshold=options.weight_threshold,
     )
+    repairs.check_names(edge_attributes)
     name, _, chosen = data.partition(":")
     names = [info.name for info in list_datasets()]
     left_out = structure_only or name in names
-    read = {*edge_attributes, "weight"} if left_out else edge_attributes
+    read = edge_attributes
+    if left_out and not repairs.drops_weights:
+        read = {*edge_attributes, "weight"}
     if name in names:
         graphs = load_dataset(name, data_dir=options.data_dir).split(chosen or split)
         clean = prepare_graphs(
@@ -139,7 +153,8 @@ def load_to_compare(
         split: split of a dataset that is given without one.
         names: attributes that are compared.
     """
-    graphs = load(data, options, split=split, edge_attributes=("weight", *names.of_edges))
+    read = names.of_edges if options.drops_weights else ("weight", *names.of_edges)
+    graphs = load(data, options, split=split, edge_attributes=read)
     if "weight" not in names.of_edges and _is_weighted(graphs):
         say(f"{data}: weights of edges are not compared")
     return graphs
@@ -173,14 +188,18 @@ def _is_weighted(graphs: Sequence[nx.Graph[Any]]) -> bool:
 
 
 def carried_by(data: str, options: ReadingOptions) -> dict[str, str]:
-    """Return what a dataset, or any file of this format, carries, as arguments of `fit`."""
+    """Return what a dataset, or any file of this format, carries, as arguments of `fit`.
+
+    Weights that are dropped are not among it.
+    """
     from graphscore.datasets import list_datasets
     from graphscore.graphs.files import always_carried
 
     of_datasets = {info.name: info.attributes for info in list_datasets()}
     carried = of_datasets.get(data.partition(":")[0])
     if carried is not None:
-        return carried
+        dropped = "edge_weight" if options.drops_weights else None
+        return {kind: name for kind, name in carried.items() if kind != dropped}
     return always_carried(data, format=options.format).model_dump(exclude_defaults=True)
 
 

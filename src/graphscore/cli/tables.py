@@ -71,6 +71,13 @@ def print_evaluations(title: str, results: Mapping[str, EvaluationResult]) -> No
     print_table(title, columns, rows, wide=True)
 
 
+_TOO_FEW = {
+    "fcd": "needs 2 valid molecules in each list",
+    "nspdk": "needs a valid molecule in each list",
+}
+"""Why a distance between molecules was not measured."""
+
+
 def print_molecules(title: str, result: MoleculeResult) -> None:
     """Print what was measured of molecules, and how."""
     rows = []
@@ -80,7 +87,8 @@ def print_molecules(title: str, result: MoleculeResult) -> None:
             rows.append([name.replace("_", " "), *found.texts, f"{found.count} of {found.out_of}"])
     for name, digits in (("fcd", 3), ("nspdk", 5)):
         value = getattr(result, name)
-        rows.append([name.upper(), "" if value is None else f"{value:.{digits}f}", "", ""])
+        text, note = ("–", _TOO_FEW[name]) if value is None else (f"{value:.{digits}f}", "")
+        rows.append([name.upper(), text, "", note])
     print_table(title, ["", "value", "95 % interval", "count"], rows)
     print_text(result.protocol)
 

@@ -4,12 +4,13 @@ from graphscore.graphs.attributes import NOTHING, AttributeSettings, given_names
 from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.condition import NO_CONDITION, Condition
 from graphscore.graphs.files import read_graphs, write_graphs
+from graphscore.graphs.given import prepare_graphs
 from graphscore.graphs.packed import PackedGraphs, sizes_of
 from graphscore.graphs.pyg import to_pyg
+from graphscore.graphs.repairs import Repairs
 from graphscore.graphs.schema import Schema
-from graphscore.graphs.simple import Repairs
 from graphscore.graphs.state import GraphState, node_mask_of_sizes, pair_mask
-from graphscore.graphs.validation import COMMUNITY, GraphList, prepare_graphs
+from graphscore.graphs.validation import COMMUNITY, GraphList
 
 __all__ = [
     "COMMUNITY",

@@ -142,15 +142,14 @@ class Attributes:
         self, name: str, value: Any, known: Mapping[Value, int], where: Callable[[], str]
     ) -> None:
         """Refuse a value that cannot be one of several with those known."""
-        if not _is_type(value):
-            advice = ""
-            if isinstance(value, float):
-                other = "--edge-weight" if self.kind == "edge" else "--node-features"
-                advice = f" {self._verb.capitalize()} real numbers with {other}."
+        parts = value if isinstance(value, tuple) else (value,)
+        is_real = any(isinstance(part, float) for part in parts)
+        if is_real or not _is_type(value):
+            advice = f" {self._advice(name, value)}" if is_real else ""
             raise GraphDataError(
                 f"{where()}: attribute {quoted(name)} is {quoted(value)}, but a "
                 f"type is a text of at most {LONGEST} characters, a whole number, a truth "
-                f"value or a vector of at most {WIDEST} numbers.{advice}"
+                f"value or a vector of at most {WIDEST} whole numbers.{advice}"
             )
         first = next(iter(known), value)
         if type(first) is not type(value):
@@ -165,10 +164,20 @@ class Attributes:
                 "values, or leave it out."
             )
 
+    def _advice(self, name: str, value: Any) -> str:
+        """Say how real numbers are learned."""
+        if self.kind == "node":
+            how = f"--node-features {name} (in Python: node_features=[{name!r}])"
+        else:
+            one = f"{name}_0" if isinstance(value, tuple) else name
+            how = f"--edge-weight {one} (in Python: edge_weight={one!r})"
+        return f"{self._verb.capitalize()} real numbers with {how}."
+
     def _nothing(self, name: str) -> GraphDataError:
         return GraphDataError(
-            f"no {self.kind} has an attribute {quoted(name)}, because there is no {self.kind}. "
-            "Leave it out."
+            f"no graph has {self.kind}s, so their attribute {quoted(name)} cannot be "
+            f"{self.purpose}. Leave it out (--{self.kind}-type, in Python {self.kind}_type, and so "
+            "on). Of molecules without bonds, name the elements only: --node-type element."
         )
 
     def indices(self, types: Types) -> NDArray[np.int64]:

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from graphscore.errors import GraphDataError
 from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.carried import FEATURE, feature_row
+from graphscore.graphs.given import batch_candidates, prepare_graphs
 from graphscore.graphs.packed import PackedGraphs, sizes_of
 from graphscore.graphs.pyg import to_pyg
+from graphscore.graphs.repairs import Repairs
 from graphscore.graphs.schema import Schema
-from graphscore.graphs.simple import Repairs, check_simple
+from graphscore.graphs.simple import check_simple
 from graphscore.graphs.state import node_mask_of_sizes
-from graphscore.graphs.validation import batch_candidates, prepare_graphs
 
 
 def batch_of_networkx(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ import networkx as nx
 from graphscore import atomic
 from graphscore.errors import GraphDataError, OutputError
 from graphscore.graphs.attributes import NOTHING, AttributeSettings, is_asked
-from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.contents import contents, members
 from graphscore.graphs.file_names import (
     BY_SUFFIX,
@@ -27,6 +26,7 @@ from graphscore.graphs.file_names import (
     FORMAT_NAMES as FORMAT_NAMES,
 )
 from graphscore.graphs.formats import FORMATS, Format, ManyPerFile, OnePerFile, WholeFolder, digress
+from graphscore.graphs.given import Graphs, prepare_graphs
 from graphscore.graphs.limits import (
     MAX_BYTES,
     MAX_NODES,
@@ -37,9 +37,9 @@ from graphscore.graphs.limits import (
     Limits,
     Reading,
 )
+from graphscore.graphs.repairs import Repairs
 from graphscore.graphs.schema import Schema
-from graphscore.graphs.simple import Repairs
-from graphscore.graphs.validation import Candidate, GraphList, prepare_candidates, prepare_graphs
+from graphscore.graphs.validation import Candidate, GraphList, prepare_candidates
 
 _MAY_BE_ANYTHING = ".txt"  # such as a README; files of other suffixes are graphs
 
@@ -75,15 +75,16 @@ def read_graphs(
         max_total_edges: of all graphs together, before `largest_component`.
         max_bytes: of all files together, after decompression.
         max_seconds: for the whole call.
-        edge_attributes: names of those that are kept, where a format has them; with "weight" among
-            them, any weight is. SMILES and SDF always have "bond".
+        edge_attributes: names of those that are kept, where a format has them. If there are none,
+            weights have to be 1. SMILES and SDF always have "bond".
 
     Raises:
         MissingExtraError: SMILES or SDF without RDKit.
         GraphDataError: the path is missing, unreadable, no regular file, damaged, of unknown
             format, over a limit or holds a graph that is refused; the message names the file and
             line. There is no partial result.
-        SettingsError: a limit that is not a positive number.
+        SettingsError: a limit that is not a positive number, or `repairs` that drop the weights
+            that are asked for.
 
     Example:
         >>> import tempfile, networkx as nx
@@ -101,6 +102,7 @@ def read_graphs(
     if repairs.largest_component:  # a larger graph may be reduced
         limits = replace(limits, max_nodes=max(asked, MAX_NODES))
     reading = Reading(limits, repairs, edge_attributes)
+    repairs.check_names(reading.edge_attributes)
     always = always_carried(path, format=format).of_edges
     asked_for = reading.edge_attributes
     try:
@@ -127,7 +129,7 @@ def read_graphs(
 
 def write_graphs(
     path: str | os.PathLike[str],
-    graphs: Iterable[object] | GraphBatch,
+    graphs: Graphs,
     *,
     format: str | None = None,
 ) -> None:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from graphscore.errors import GraphDataError, SettingsError
 from graphscore.graphs.attributes import MOST_IGNORED, is_asked
-from graphscore.graphs.simple import Repairs
+from graphscore.graphs.repairs import Repairs, is_one, weight_change
 
 MAX_NODES = 100_000
 """Nodes of one graph."""
@@ -140,6 +140,22 @@ class Reading:
         """Note that edges have an attribute which is not kept; the first ones are enough."""
         if len(self.ignored) < MOST_IGNORED and not is_asked(name, self.edge_attributes):
             self.ignored[name] = None
+
+    def weigh(self, where: str, tail: object, head: object, weight: object) -> str | None:
+        """Return the repair that an edge needs for its weight, as `weight_change` does.
+
+        A weight that is not asked for is ignored if other attributes of edges are asked for.
+
+        Raises:
+            GraphDataError: as `weight_change`.
+        """
+        if is_asked("weight", self.edge_attributes):
+            return None
+        if self.edge_attributes and not self.repairs.drops_weights:
+            if not is_one(weight):
+                self.ignore("weight")
+            return None
+        return weight_change(where, tail, head, weight, self.repairs)
 
     def add_name(self, where: str, name: str) -> None:
         """Count the name of a node, which is held until its graph is built, if it is a long one.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -10,7 +11,8 @@ import numpy as np
 
 from graphscore.errors import GraphDataError
 from graphscore.graphs.carried import attach_to_edges, values_of_edges
-from graphscore.graphs.simple import Ends, Repairs, SimpleEdges, simple_edges
+from graphscore.graphs.repairs import IGNORED_WEIGHTS, LIGHT, WEIGHT_ADVICE, Repairs
+from graphscore.graphs.simple import Ends, SimpleEdges, simple_edges
 
 _ROWS = 256  # rows of a matrix that are looked at together, which bounds the memory this takes
 _REAL = "buif"  # what numpy calls booleans, integers and floats
@@ -54,8 +56,10 @@ def matrix_graph(
         EdgeDataView([(0, 1, {'w': 0.5})])
     """
     name = matrix_attribute(kept)
-    weighted = name is not None
-    tails, heads, entries = matrix_arcs(where, matrix, weighted=weighted)
+    if repairs.drops_weights and name in (None, "weight"):
+        edges = matrix_edges(where, matrix, repairs)
+        return edges.graph(int(matrix.shape[0])), edges.changes
+    tails, heads, entries, _ = matrix_arcs(where, matrix, weighted=name is not None)
     number = int(matrix.shape[0])
     edges = simple_edges(where, number, tails, heads, repairs)
     graph = edges.graph(number)
@@ -77,8 +81,8 @@ def matrix_edges(
         GraphDataError: not square, not numeric, NaN, entries other than 0 and 1, an edge at a node
             that is not present, or what `repairs` does not repair.
     """
-    tails, heads, _ = matrix_arcs(where, matrix)
-    number = len(matrix)
+    tails, heads, _, changes = matrix_arcs(where, matrix, repairs=repairs)
+    number = int(matrix.shape[0])
     if present is not None:
         if not (present[tails].all() and present[heads].all()):
             raise GraphDataError(
@@ -87,21 +91,30 @@ def matrix_edges(
             )
         place = np.cumsum(present, dtype=np.int32) - np.int32(1)
         tails, heads, number = place[tails], place[heads], int(present.sum())
-    return simple_edges(where, number, tails, heads, repairs)
+    edges = simple_edges(where, number, tails, heads, repairs)
+    return replace(edges, changes=(*changes, *edges.changes))
 
 
-def matrix_arcs(where: str, matrix: Any, *, weighted: bool = False) -> tuple[Ends, Ends, _Array]:
-    """Return rows, columns and values of the entries of a matrix that are not 0.
+def matrix_arcs(
+    where: str,
+    matrix: Any,
+    *,
+    weighted: bool = False,
+    repairs: Repairs = Repairs(),  # noqa: B008  (frozen, so one shared default is safe)
+) -> tuple[Ends, Ends, _Array, list[str]]:
+    """Return rows, columns and values of entries of a matrix that are not 0, and what was repaired.
 
     Args:
         where: its name, for errors.
         matrix: of numpy or scipy.
         weighted: whether they may be other than 1; otherwise no values are returned.
+        repairs: whether values are dropped as weights are.
     """
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise GraphDataError(
             f"{where}: array of shape {matrix.shape}, but a square adjacency matrix (N,N) is "
-            "expected. Give a list of such matrices."
+            "expected. Give one, a list of them, or one array (B,N,N); edges are given as a list "
+            "of tuples, [(0, 1), (1, 2)]."
         )
     if matrix.dtype.kind not in _REAL:
         raise GraphDataError(
@@ -110,16 +123,37 @@ def matrix_arcs(where: str, matrix: Any, *, weighted: bool = False) -> tuple[End
         )
     tails, heads = [np.array([], dtype=np.int32)], [np.array([], dtype=np.int32)]
     entries = [np.array([], dtype=matrix.dtype)]
+    changes: dict[str, None] = {}
+    may_be_real = weighted or repairs.drops_weights
     for rows, columns, values in _entries(matrix):
-        wrong = ~np.isfinite(values) if weighted else values != 1
+        wrong = ~np.isfinite(values) if may_be_real else values != 1
         if wrong.any():
             k = int(wrong.argmax())
-            raise _wrong_entry(where, int(rows[k]), int(columns[k]), values[k].item(), weighted)
+            raise _wrong_entry(where, int(rows[k]), int(columns[k]), values[k].item(), may_be_real)
+        if repairs.drops_weights:
+            stays, found = kept_weights(values, repairs)
+            changes |= dict.fromkeys(found)
+            rows, columns, values = rows[stays], columns[stays], values[stays]
         tails.append(rows.astype(np.int32))
         heads.append(columns.astype(np.int32))
         if weighted:
             entries.append(values)
-    return np.concatenate(tails), np.concatenate(heads), np.concatenate(entries)
+    arcs = np.concatenate(tails), np.concatenate(heads)
+    return (*arcs, np.concatenate(entries), list(changes))
+
+
+def kept_weights(
+    values: _Array, repairs: Repairs
+) -> tuple[np.ndarray[Any, np.dtype[np.bool_]], list[str]]:
+    """Return which edges stay of those with these weights, which are dropped, and the repairs.
+
+    >>> kept_weights(np.array([0.5, 1, 3]), Repairs(weight_threshold=1))[0].tolist()
+    [False, True, True]
+    """
+    threshold = repairs.weight_threshold
+    stays = np.ones(len(values), dtype=bool) if threshold is None else values >= threshold
+    changes = [] if stays.all() else [LIGHT]
+    return stays, [*changes, *([IGNORED_WEIGHTS] if (values[stays] != 1).any() else [])]
 
 
 def _entries(matrix: Any) -> Iterator[tuple[_Array, _Array, _Array]]:
@@ -146,7 +180,6 @@ def _wrong_entry(where: str, row: int, column: int, value: Any, weighted: bool) 
         )
     kind = "NaN" if value != value else f"non-binary weight {value}"
     return GraphDataError(
-        f"{where}: {kind} at row {row}, column {column}, but only 0 and 1 are expected. Threshold "
-        "the matrix first, for instance (matrix > 0.5), or learn weights with "
-        "fit(matrices, edge_weight='weight')."
+        f"{where}: {kind} at row {row}, column {column}, but only 0 and 1 are expected. "
+        f"{WEIGHT_ADVICE.format(name='weight')}"
     )

@@ -19,17 +19,40 @@ from graphscore.graphs.carried import (
     attach_to_edges,
     attach_to_nodes,
     columns_of,
+    refuse_infinite,
     values_of_edges,
 )
-from graphscore.graphs.simple import Repairs, simple_edges
+from graphscore.graphs.matrices import kept_weights
+from graphscore.graphs.repairs import WEIGHT_ADVICE, WEIGHTS, Repairs
+from graphscore.graphs.simple import simple_edges
 
 _INTEGER = "iu"  # what numpy calls integers
-_WEIGHT = "edge_weight"
 
 
 def is_data(graph: object) -> bool:
-    """Return whether an object is Data, by its fields, so that the package need not be there."""
-    return hasattr(graph, "edge_index") and hasattr(graph, "num_nodes")
+    """Return whether an object is Data, by its fields, so that the package need not be there.
+
+    A data set in memory has the same fields, for all its graphs, and methods `len` and `get`.
+    """
+    has_fields = hasattr(graph, "edge_index") and hasattr(graph, "num_nodes")
+    return has_fields and not (callable(getattr(graph, "len", None)) and hasattr(graph, "get"))
+
+
+def data_of_batch(where: str, batch: Any) -> list[Any] | None:
+    """Return the Data objects of a Batch; None of another object.
+
+    Raises:
+        GraphDataError: PyTorch Geometric cannot take it apart.
+    """
+    if not (is_data(batch) and callable(getattr(batch, "to_data_list", None))):
+        return None
+    try:
+        return list(batch.to_data_list())
+    except (RuntimeError, KeyError) as error:
+        raise GraphDataError(
+            f"{where}: PyTorch Geometric cannot take this Batch apart ({str(error)[:200]}). Give "
+            "the Data objects that it was made of."
+        ) from error
 
 
 def graph_of_data(
@@ -56,6 +79,12 @@ def graph_of_data(
             f"{where}: Data object without num_nodes or edge_index. Set both; edge_index of a "
             "graph without edges has shape (2, 0)."
         )
+    graph_of = getattr(data, "batch", None)
+    if isinstance(graph_of, torch.Tensor) and len(graph_of) and bool((graph_of != 0).any()):
+        raise GraphDataError(
+            f"{where}: one Data object with several graphs, by its field 'batch'. Give the Batch "
+            "itself, or a list with one Data object for each graph."
+        )
     num_nodes, arcs = int(num_nodes), _array(edge_index)
     if arcs.ndim != 2 or arcs.shape[0] != 2 or arcs.dtype.kind not in _INTEGER:
         raise GraphDataError(
@@ -63,7 +92,15 @@ def graph_of_data(
             "but integers of shape (2,E) are expected."
         )
     arcs = arcs.astype(np.int64)
-    fields = _edge_fields(where, data, arcs.shape[1], kept)
+    fields = _edge_fields(where, data, arcs.shape[1], kept, repairs)
+    changes: dict[str, None] = {}
+    for name in WEIGHTS if repairs.drops_weights else ():
+        if name in fields and not is_asked(name, kept or ()):
+            refuse_infinite(where, name, fields[name])
+            stays, found = kept_weights(fields.pop(name), repairs)
+            changes |= dict.fromkeys(found)
+            arcs = arcs[:, stays]
+            fields = {other: values[stays] for other, values in fields.items()}
     edges = simple_edges(where, num_nodes, arcs[0], arcs[1], repairs)
     graph = edges.graph(num_nodes)
     _attach_node_fields(where, graph, data)
@@ -71,7 +108,7 @@ def graph_of_data(
     values = values_of_edges(where, num_nodes, edges, (arcs[0], arcs[1]), wanted)
     attach_to_edges(graph, edges, values)
     left_out = [name for name in fields if kept is not None and not is_asked(name, kept)]
-    return graph, edges.changes, left_out
+    return graph, (*changes, *edges.changes), left_out
 
 
 def _array(values: Any) -> NDArray[Any]:
@@ -104,23 +141,26 @@ def _attach_node_fields(where: str, graph: nx.Graph[Any], data: Any) -> None:
 
 
 def _edge_fields(
-    where: str, data: Any, number: int, kept: Collection[str] | None
+    where: str, data: Any, number: int, kept: Collection[str] | None, repairs: Repairs
 ) -> dict[str, NDArray[Any]]:
-    """Return the fields of edges, weights that are all 1 and not asked for left out."""
+    """Return the fields of edges, weights that are all 1 and not asked for left out.
+
+    Raises:
+        GraphDataError: other weights where no field of edges is asked for, or wrong shapes.
+    """
     found = {}
-    for name, value in _fields(data, "edge", (EDGE_FEATURE, _WEIGHT)):
+    for name, value in _fields(data, "edge", (EDGE_FEATURE, *WEIGHTS)):
         if isinstance(value, list) and any(isinstance(item, str) for item in value):
             values: NDArray[Any] = np.array(value, dtype=object)
         else:
             values = _array(value)
-        if name == _WEIGHT and not (kept and is_asked(name, kept)):
+        if name in WEIGHTS and not (kept and is_asked(name, kept)):
             if bool((values == 1).all()):
                 continue
-            if kept is not None:
+            if kept is not None and not kept and not repairs.drops_weights:
                 raise GraphDataError(
-                    f"{where}: edge_weight holds non-binary weights, but only 1 is expected. "
-                    "Learn them with fit(data, edge_weight='edge_weight'), or remove the edges "
-                    "below your threshold and delete edge_weight."
+                    f"{where}: {name} holds non-binary weights, but only 1 is expected. "
+                    f"{WEIGHT_ADVICE.format(name=name)}"
                 )
         if values.ndim not in (1, 2) or len(values) != number:
             raise GraphDataError(

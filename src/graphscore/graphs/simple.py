@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import networkx as nx
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from graphscore.errors import GraphDataError
 from graphscore.graphs.attributes import chosen
+from graphscore.graphs.repairs import Repairs, check_weight
 
 Ends = NDArray[np.integer[Any]]
 """One end of every edge, as node numbers."""
@@ -23,22 +22,6 @@ Kind = Literal["edges", "arcs", "directed"]
 DIRECTED, LOOPS = "made undirected", "self-loops dropped"
 _BLOCK = 2**16
 MERGE_ADVICE = "Keep one edge per pair, for instance with nx.Graph(g) on a networkx multigraph."
-
-
-@dataclass(frozen=True)
-class Repairs:
-    """Which defects to repair instead of refusing the graph.
-
-    Attributes:
-        drop_self_loops: drop edges from a node to itself (`--drop-self-loops`).
-        undirected: read a directed edge as an undirected one (`--undirected`).
-        largest_component: keep only the largest connected component (`--largest-component`);
-            of several equally large, the one with the earliest node.
-    """
-
-    drop_self_loops: bool = False
-    undirected: bool = False
-    largest_component: bool = False
 
 
 @dataclass(frozen=True)
@@ -198,8 +181,8 @@ def directed(where: str, one_way: tuple[object, object] | None) -> GraphDataErro
     example = "" if one_way is None else " (asymmetric: edge {!r} -> {!r} has no reverse)"
     return GraphDataError(
         f"{where}: directed{example.format(*one_way or ())}, but an undirected graph is expected. "
-        "To read every edge as undirected, use --undirected (in Python: repairs=Repairs("
-        "undirected=True) of read_graphs or prepare_graphs, all from graphscore.graphs)."
+        "To read every edge as undirected, use --undirected (in Python: repairs="
+        "Repairs(undirected=True); Repairs is in graphscore)."
     )
 
 
@@ -207,8 +190,8 @@ def self_loops(where: str, number: int, node: object) -> GraphDataError:
     """Return the error for self-loops."""
     return GraphDataError(
         f"{where}: {number} self-loop{'s' * (number > 1)}, the first at node {node!r}, but none "
-        "is expected. To drop them, use --drop-self-loops (in Python: repairs=Repairs("
-        "drop_self_loops=True) of read_graphs or prepare_graphs, all from graphscore.graphs)."
+        "is expected. To drop them, use --drop-self-loops (in Python: repairs="
+        "Repairs(drop_self_loops=True); Repairs is in graphscore)."
     )
 
 
@@ -276,25 +259,3 @@ def other_way(where: str, tail: object, head: object) -> GraphDataError:
         f"{where}: the edge between nodes {tail!r} and {head!r} has other attributes in the "
         "other direction, but one undirected edge is expected. Make them equal."
     )
-
-
-def check_weight(where: str, tail: object, head: object, weight: object) -> None:
-    """Refuse any weight but 1.
-
-    Raises:
-        GraphDataError: another number, NaN, or no number.
-    """
-    if not _is_one(weight):
-        is_nan = isinstance(weight, float | np.floating) and math.isnan(weight)
-        kind = "NaN weight" if is_nan else f"non-binary weight {weight!r:.40}"
-        raise GraphDataError(
-            f"{where}: {kind} on edge {tail!r} - {head!r}, but only weight 1 is expected. Learn "
-            "weights with --edge-weight weight (in Python: fit(..., edge_weight='weight')), or "
-            "remove edges below your threshold and the 'weight' attribute from the others."
-        )
-
-
-def _is_one(weight: object) -> bool:
-    if isinstance(weight, torch.Tensor | np.ndarray):
-        return weight.ndim == 0 and _is_one(weight.item())
-    return isinstance(weight, bool | int | float | np.number | np.bool_) and bool(weight == 1)

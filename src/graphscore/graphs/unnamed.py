@@ -35,7 +35,8 @@ def unnamed_attributes(
         >>> graph = nx.Graph()
         >>> graph.add_node(0, element="C", charge=1)
         >>> unnamed_attributes([[graph]], AttributeSettings(node_type="element"))
-        "ignored: node attribute 'charge' (1 value; to learn it, --node-type charge)"
+        "ignored: node attribute 'charge' (1 value; to learn it, --node-type charge, \
+in Python node_type='charge')"
     """
     what, verb = {"learned": ("ignored", "learn"), "compared": ("not compared", "compare")}[purpose]
     values: dict[str, set[tuple[bool, str]]] = {}
@@ -56,7 +57,11 @@ def unnamed_attributes(
     if edges:
         words = f"edge attribute{'s' * (len(edges) > 1)} {', '.join(edges)}"
         options = [option for kind, option in OPTIONS.items() if kind in kinds and "edge" in kind]
-        remedy = f" (to {verb} one, {' or '.join(options)})" if options else ""
+        remedy = f" (to {verb} one, {' or '.join(options)}" if options else ""
+        if remedy and purpose == "learned":
+            in_python = [f"{option.removeprefix('--').replace('-', '_')}=" for option in options]
+            remedy += f", in Python {' or '.join(in_python)}"
+        remedy += ")" if remedy else ""
         parts.append(f"{words}{remedy}")
     return f"{what}: {'; '.join(parts)}" if parts else ""
 
@@ -79,4 +84,6 @@ def _counted(name: str, found: set[tuple[bool, str]], verb: str) -> str:
         return f"{quoted(name)} (more than {FEW_VALUES} values)"
     is_type = all(may_be for may_be, _ in found)
     remedy = f"; to {verb} it, --node-type {name}" if is_type and verb else ""
+    if remedy and verb == "learn":
+        remedy += f", in Python node_type={name!r}"
     return f"{quoted(name)} ({len(found)} value{'s' * (len(found) > 1)}{remedy})"

@@ -11,13 +11,13 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Literal, get_args
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
 from graphscore.errors import SettingsError, warn
 from graphscore.graphs import AttributeSettings
 from graphscore.graphs.attributes import given_names
+from graphscore.graphs.given import Graphs, graphs_to_compare
 from graphscore.metrics.attribute_distances import attribute_distances, kernels_in_words
 from graphscore.metrics.attributes import unions_of
 from graphscore.metrics.descriptors import (
@@ -195,14 +195,14 @@ class EvaluationResult:
 
 
 def evaluate(
-    samples: Sequence[nx.Graph[Any]],
-    reference: Sequence[nx.Graph[Any]],
+    samples: Graphs,
+    reference: Graphs,
     *,
     node_type: str | None = None,
     edge_type: str | None = None,
     edge_weight: str | None = None,
     node_features: str | Sequence[str] = (),
-    training: Sequence[nx.Graph[Any]] | None = None,
+    training: Graphs | None = None,
     drop_isolated: bool | None = None,
     kernel: KernelName = "gaussian-emd",
     descriptors: Sequence[str] | None = None,
@@ -228,12 +228,13 @@ def evaluate(
     the reference graphs do not have is one more type.
 
     Args:
-        samples: generated graphs, at least one.
-        reference: graphs to compare with, at least one.
+        samples: generated graphs, at least one, in any form that `graphs.prepare_graphs` takes.
+        reference: graphs to compare with, at least one; of a data set its test graphs.
         node_type, edge_type: attributes with one of several values, which are compared too.
         edge_weight, node_features: attributes that are numbers, which are compared too; features
             may be vectors, whose numbers are then rows of their own.
-        training: if given, at least one graph; the result then has the novelty of the samples.
+        training: if given, at least one graph, of a data set its training graphs; the result then
+            has the novelty of the samples.
         drop_isolated: remove nodes without edges first; by default as in the kernel's tables, that
             is with `gaussian-emd` but not with `gaussian-tv`.
         kernel: `gaussian-emd` or `gaussian-tv`.
@@ -264,10 +265,15 @@ def evaluate(
     names = _chosen_descriptors(kernel, descriptors)
     given = given_names(node_type, edge_type, edge_weight, node_features)
     drop_isolated = kernel == "gaussian-emd" if drop_isolated is None else drop_isolated
-    lists = {"samples": samples, "reference": reference}
+    attributes = AttributeSettings(**given)
+    of_edges = attributes.of_edges
+    lists = {
+        "samples": graphs_to_compare(samples, "samples", of_edges),
+        "reference": graphs_to_compare(reference, "reference", of_edges, "test"),
+    }
     if training is not None:
-        lists["training"] = training
-    unions = unions_of(lists, AttributeSettings(**given), drop_isolated=drop_isolated)
+        lists["training"] = graphs_to_compare(training, "training", of_edges, "train")
+    unions = unions_of(lists, attributes, drop_isolated=drop_isolated)
     sampled, referred, *rest = map(_GraphSet.of, unions)
     known = rest[0] if rest else None
     count = len(sampled.union)

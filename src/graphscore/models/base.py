@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
@@ -16,6 +16,7 @@ from graphscore.acceleration import Accelerate, choose_trainer
 from graphscore.config import RunSettings
 from graphscore.errors import SettingsError
 from graphscore.graphs import AttributeSettings, GraphBatch, Schema
+from graphscore.graphs.given import Graphs
 from graphscore.models.communities import CommunityDistribution
 from graphscore.models.nodes import KnownNodes
 from graphscore.models.request import SampleRequest
@@ -185,7 +186,7 @@ class Model(ABC):
         )
 
     def log_density(
-        self, graphs: GraphBatch | Iterable[Any], *, sigma: float | None = None, points: int = 32
+        self, graphs: Graphs, *, sigma: float | None = None, points: int = 32
     ) -> list[float]:
         """Return log p(A) - log p(0) of each graph, see `EDPGNNModel.log_density`.
 

@@ -89,7 +89,6 @@ def test_the_order_of_edges_is_that_of_repaired_graphs():
         ({"node_of_a": np.zeros(6)}, "g: node:a is of 6 nodes"),
         ({"edge_of_w": np.zeros(2)}, "g: edge:w is of 2 edges, but the graphs have 3 in all"),
         ({"edge_of_weight": np.ones(2)}, "g: edge:weight is of 2 edges"),
-        ({"edge_of_weight": np.array([1, 1, 2])}, "g, graph 2: non-binary weight 2 on edge 0 - 1"),
         ({"node_of_a": np.zeros((5, 2, 2))}, "g: node:a of type float64 and shape (5, 2, 2), but"),
         ({"node_of_a": np.zeros((5, 0))}, "g: node:a of type float64 and shape (5, 0), but"),
         ({"node_of_a": np.zeros(5, complex)}, "g: node:a of type complex128"),
@@ -107,6 +106,11 @@ def test_the_order_of_edges_is_that_of_repaired_graphs():
 )  # fmt: skip
 def test_what_does_not_fit_is_refused_before_a_graph_is_built(arrays, words):
     assert words in refused(asked=["w"], **arrays)
+
+
+def test_weights_are_refused_where_no_attribute_is_asked_for():
+    message = refused(asked=[], edge_of_weight=np.array([1, 1, 2]))
+    assert "g, graph 2: non-binary weight 2 on edge 0 - 1" in message
 
 
 def test_edges_that_are_not_asked_for_are_not_read():

@@ -67,7 +67,7 @@ class _Block:
     def edges(self, reading: Reading) -> SimpleEdges:
         """Return the checked edges."""
         reading.check_edges(self.where, int(np.count_nonzero(self.matrix) - len(self.types)) // 2)
-        tails, heads, _ = matrix_arcs(self.where, self.matrix, weighted=True)
+        tails, heads, *_ = matrix_arcs(self.where, self.matrix, weighted=True)
         return simple_edges(self.where, len(self.types), tails, heads, reading.repairs)
 
     def candidate(self, reading: Reading) -> Candidate:
@@ -76,7 +76,7 @@ class _Block:
         graph = edges.graph(size)
         attach_to_nodes(graph, TYPE, self.types.tolist())
         if TYPE in reading.edge_attributes:
-            *ends, types = matrix_arcs(self.where, self.matrix, weighted=True)
+            *ends, types, _ = matrix_arcs(self.where, self.matrix, weighted=True)
             values = values_of_edges(self.where, size, edges, (ends[0], ends[1]), {TYPE: types})
             attach_to_edges(graph, edges, values)
         return Candidate(self.where, graph, True, edges.changes)

@@ -17,6 +17,7 @@ from graphscore.graphs.attributes import chosen
 from graphscore.graphs.formats.table import is_header, of_molecules, smiles_column
 from graphscore.graphs.formats.text import check_name, lines_of
 from graphscore.graphs.limits import BYTES_PER_VALUE, Bytes, Reading
+from graphscore.graphs.repairs import LIGHT
 from graphscore.graphs.simple import (
     Ends,
     Kind,
@@ -64,6 +65,7 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
     named_in, lines = array("q"), array("I")
     ends = array("i"), array("i")
     carried = _Carried(data, source, reading)
+    changes: dict[str, None] = {}
     for number, start, line in lines_of(data, source, reading):
         if line.lstrip().startswith(("#", "%", "//", "*")):
             _check_comment(line.strip(), f"{source} line {number}")
@@ -88,10 +90,14 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
                 named_in.append(number)
                 reading.check_growing(source, len(nodes))
         if len(tokens) > 1:
+            if len(tokens) > 2:
+                change = _weight_change(tokens, f"{source} line {number}", reading)
+                if change:
+                    changes[change] = None
+                if change == LIGHT:
+                    continue
             if carried.is_asked:
                 carried.check(number, start, whole)
-            if len(tokens) > 2 and not carried.has_weight:
-                _check_weight(tokens[2:], f"{source} line {number}")
             for column, token in zip(ends, tokens):
                 column.append(nodes[token])
             lines.append(number)
@@ -109,7 +115,7 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
     def candidate() -> Candidate:
         graph = edges.graph(num_nodes)
         carried.attach(graph, tails, heads)
-        return Candidate(source, graph, True, edges.changes)
+        return Candidate(source, graph, True, (*changes, *edges.changes))
 
     return (candidate() for _ in range(1))
 
@@ -120,7 +126,6 @@ class _Carried:
     def __init__(self, data: Bytes, source: str, reading: Reading) -> None:
         self._data, self._source, self._reading = data, source, reading
         self.is_asked = bool(reading.edge_attributes)
-        self.has_weight = "weight" in reading.edge_attributes
         self._lines, self._starts = array("q"), array("q")  # of every edge
 
     def check(self, number: int, start: int, line: str) -> None:
@@ -260,18 +265,12 @@ def _check_first_line(
             )
 
 
-def _check_weight(rest: list[str], where: str) -> None:
-    """Accept the weight 1."""
+def _weight_change(tokens: list[str], where: str, reading: Reading) -> str | None:
+    """Return the repair that the weight behind an edge needs."""
+    tail, head, *rest = tokens
     if len(rest) > 1:
-        raise GraphDataError(f"{where}: {len(rest) + 2} columns. {_LINE_ADVICE}")
-    weight = _weight(where, rest[0])
-    if weight != 1:
-        kind = "NaN weight" if weight != weight else f"non-binary weight {rest[0][:40]}"
-        raise GraphDataError(
-            f"{where}: {kind}, but only weight 1 is expected. Learn weights with "
-            "--edge-weight weight (in Python: fit(..., edge_weight='weight')), or remove the edges "
-            "below your threshold and the weight column from the others."
-        )
+        raise GraphDataError(f"{where}: {len(tokens)} columns. {_LINE_ADVICE}")
+    return reading.weigh(where, tail, head, _weight(where, rest[0]))
 
 
 def _edges(

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from graphscore.errors import GraphDataError
 from graphscore.graphs.formats.text import BYTE_ORDER_MARK
 from graphscore.graphs.limits import Bytes, Reading
-from graphscore.graphs.simple import Repairs, SimpleEdges, no_nodes, simple_edges
+from graphscore.graphs.repairs import Repairs
+from graphscore.graphs.simple import SimpleEdges, no_nodes, simple_edges
 from graphscore.graphs.validation import Candidate
 
 _CHUNK = 2**20  # characters that are unpacked at a time

@@ -14,7 +14,8 @@ from graphscore.graphs.attributes import chosen
 from graphscore.graphs.carried import FEATURE, check_finite
 from graphscore.graphs.formats.text import MAX_LINE, MAX_NAME, check_name
 from graphscore.graphs.limits import BYTES_PER_VALUE, Reading
-from graphscore.graphs.simple import Kind, SimpleEdges, check_weight, other_way, simple_edges
+from graphscore.graphs.repairs import LIGHT
+from graphscore.graphs.simple import Kind, SimpleEdges, other_way, simple_edges
 from graphscore.graphs.validation import Candidate
 
 _SCALARS = (bool, int, float, str, np.bool_, np.integer, np.floating)
@@ -41,6 +42,7 @@ class NamedGraph:
         self._carried: dict[
             tuple[int, int], dict[str, Any]
         ] = {}  # by edges, by their names' numbers
+        self._changes: dict[str, None] = {}  # repairs of weights
         self._directions: set[bool | None] = set()  # that edges say; None is as the graph's
 
     def count_attributes(self, number: int) -> None:
@@ -87,10 +89,14 @@ class NamedGraph:
         wanted = self.reading.edge_attributes
         weight = attributes.get("weight")
         weight = _number(weight) if isinstance(weight, str) else weight
-        if weight is not None and "weight" not in wanted:
-            check_weight(self.source, tail, head, weight)
-        self._directions.add(is_directed)
         ends = self._number(tail), self._number(head)
+        if weight is not None:
+            change = self.reading.weigh(self.source, tail, head, weight)
+            if change:
+                self._changes[change] = None
+            if change == LIGHT:
+                return
+        self._directions.add(is_directed)
         self._tails.append(ends[0])
         self._heads.append(ends[1])
         kept = chosen(attributes, wanted)
@@ -158,7 +164,7 @@ class NamedGraph:
         for (tail, head), attributes in self._carried.items():
             if tail != head:  # loops may have been dropped
                 graph.edges[self._place[tail], self._place[head]].update(attributes)
-        return Candidate(self.source, graph, True, edges.changes)
+        return Candidate(self.source, graph, True, (*self._changes, *edges.changes))
 
 
 def with_scalars(graph: nx.Graph[Any]) -> nx.Graph[Any]:

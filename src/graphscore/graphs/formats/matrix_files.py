@@ -190,9 +190,10 @@ def _candidates(matrices: Mapping[str, Any], reading: Reading) -> Iterator[Candi
         reading.tick(where)
         number = int(matrix.shape[0])
         reading.check_nodes(where, number)
-        tails, heads, _ = matrix_arcs(where, matrix, weighted=weighted)
+        repairs = reading.repairs
+        tails, heads, *_ = matrix_arcs(where, matrix, weighted=weighted, repairs=repairs)
         reading.check_edges(where, (len(tails) - number) // 2)
-        edges = simple_edges(where, number, tails, heads, reading.repairs)
+        edges = simple_edges(where, number, tails, heads, repairs)
         reading.add_graph(where, number, len(edges.rows))
         reading.add_bytes(where, BYTES_PER_VALUE * len(edges.rows) * weighted)
     return (_built(where, matrix, reading) for where, matrix in matrices.items())

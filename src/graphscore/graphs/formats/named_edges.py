@@ -34,6 +34,7 @@ class NamedEdges:
         self._names: dict[str, int] = {}
         self._graphs: dict[str, int] = {}
         self._rows = array("i"), array("i"), array("i")  # graph, tail, and head or -1
+        self._changes: dict[str, dict[str, None]] = {}
         self._alone = 0
 
     def add(self, where: str, tail: str, head: str | None, graph: str = "") -> None:
@@ -53,6 +54,10 @@ class NamedEdges:
         self._reading.check_total_nodes(where, self._alone)
         # Each edge may be listed twice.
         self._reading.check_edges(where, (len(self._rows[0]) - self._alone) // 2)
+
+    def note(self, change: str, graph: str = "") -> None:
+        """Note a repair of a graph."""
+        self._changes.setdefault(graph, {})[change] = None
 
     def _number(self, known: dict[str, int], where: str, name: str) -> int:
         number = known.get(name)
@@ -118,7 +123,8 @@ class NamedEdges:
                 for u, v, value in zip(edges.rows.tolist(), edges.columns.tolist(), column):
                     if value is not None:
                         graph.edges[u, v][name] = value
-            yield Candidate(where, graph, True, edges.changes)
+            changes = self._changes.get(self._graph_names[k], ())
+            yield Candidate(where, graph, True, (*changes, *edges.changes))
 
 
 class _Names(Sequence[object]):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import networkx as nx
@@ -29,8 +29,9 @@ from graphscore.graphs.formats.stored_arrays import MAX_MEMBERS, Array, read_arc
 from graphscore.graphs.formats.text import MAX_NAME
 from graphscore.graphs.limits import BYTES_PER_VALUE, Bytes, Reading
 from graphscore.graphs.matrices import matrix_edges
+from graphscore.graphs.repairs import LIGHT
 from graphscore.graphs.schema import Schema
-from graphscore.graphs.simple import SimpleEdges, check_weight
+from graphscore.graphs.simple import SimpleEdges
 from graphscore.graphs.validation import Candidate
 
 _NUMBERS, _INTEGERS, _TRUTH = "buif", "iu", "bui"  # kinds of types of numpy
@@ -74,7 +75,8 @@ def decode_npz(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate
     if feat is not None:
         reading.add_bytes(source, BYTES_PER_VALUE * feat.size)
     carried = {kind: _columns(kind, arrays, source, reading) for kind in ("node", "edge")}
-    stack = _Stack(source, reading, adj, node_mask, feat, carried)
+    has_weights = "weight" in carried["edge"]
+    stack = _Stack(source, reading, adj, node_mask, feat, carried, has_weights)
     stack.check()
     return stack.candidates()
 
@@ -115,12 +117,18 @@ class _Stack:
     node_mask: Array
     feat: Array | None
     carried: dict[str, dict[str, Column]]
+    has_weights: bool
+    changes: dict[int, dict[str, list[tuple[int, int]]]] = field(default_factory=dict)
+    """Edges whose weights were repaired, by graph and repair."""
 
     def _where(self, b: int) -> str:
         return f"{self.source}, graph {b + 1}"
 
     def _edges(self, b: int) -> SimpleEdges:
-        return matrix_edges(self._where(b), self.adj[b], self.reading.repairs, self.node_mask[b])
+        repairs = self.reading.repairs
+        if self.has_weights:  # then entries of adj are none
+            repairs = replace(repairs, ignore_weights=False, weight_threshold=None)
+        return matrix_edges(self._where(b), self.adj[b], repairs, self.node_mask[b])
 
     def check(self) -> None:
         """Check all graphs and tell their sizes.
@@ -143,7 +151,9 @@ class _Stack:
             if weights is not None:
                 first = totals["edge"]
                 for k, weight in weights.part(first, first + len(edges.rows)):
-                    check_weight(where, int(edges.rows[k]), int(edges.columns[k]), weight)
+                    ends = int(edges.rows[k]), int(edges.columns[k])
+                    if change := self.reading.weigh(where, *ends, weight):
+                        self.changes.setdefault(b, {}).setdefault(change, []).append(ends)
             totals["node"] += size
             totals["edge"] += len(edges.rows)
         for kind, columns in self.carried.items():
@@ -172,7 +182,9 @@ class _Stack:
                     graph.edges[int(edges.rows[k]), int(edges.columns[k])][name] = value
             nodes_before += len(graph)
             edges_before += len(edges.rows)
-            yield Candidate(self._where(b), graph, True, edges.changes)
+            changes = self.changes.get(b, {})
+            graph.remove_edges_from(changes.get(LIGHT, ()))
+            yield Candidate(self._where(b), graph, True, (*changes, *edges.changes))
 
 
 def encode_npz(graphs: Sequence[nx.Graph[Any]]) -> bytes:

@@ -22,7 +22,7 @@ from graphscore.graphs.formats.markup import reason, with_scalars
 from graphscore.graphs.formats.named_edges import INTEGER, NamedEdges
 from graphscore.graphs.formats.text import MAX_NAME, is_text, lines_of
 from graphscore.graphs.limits import BYTES_PER_VALUE, Bytes, Reading
-from graphscore.graphs.simple import check_weight
+from graphscore.graphs.repairs import LIGHT
 from graphscore.graphs.validation import Candidate
 from graphscore.settings import quoted
 
@@ -66,6 +66,7 @@ def decode_table(data: Bytes, source: str, reading: Reading) -> Iterator[Candida
         if name != _WEIGHT:
             reading.ignore(name)
     weight = columns.attributes.get(_WEIGHT) if _WEIGHT not in asked else None
+    light: set[int] = set()
     for number, cells in rows:
         where = f"{source} line {number}"
         tail, head = cells[columns.tail], cells[columns.head]
@@ -74,12 +75,20 @@ def decode_table(data: Bytes, source: str, reading: Reading) -> Iterator[Candida
         graph = "" if columns.graph is None else cells[columns.graph]
         if columns.graph is not None and not graph:
             raise GraphDataError(f"{where}: no graph is named. Fill in the column of graphs.")
-        edges.add(where, tail, head or None, graph)
+        change = None
         if head and weight is not None and cells[weight]:
-            check_weight(where, tail, head, _value(cells[weight]))
+            change = reading.weigh(where, tail, head, _value(cells[weight]))
+        if change:
+            edges.note(change, graph)
+        if change == LIGHT:
+            light.add(number)
+            edges.add(where, tail, None, graph)
+            edges.add(where, head, None, graph)
+            continue
+        edges.add(where, tail, head or None, graph)
         reading.add_bytes(where, BYTES_PER_VALUE * len(asked) if head else 0)
     edges.complete()
-    return _built(edges, data, source, reading, asked)
+    return _built(edges, data, source, reading, asked, light)
 
 
 def encode_csv(graphs: Sequence[nx.Graph[Any]]) -> bytes:
@@ -253,15 +262,24 @@ def _rows(data: Bytes, source: str, reading: Reading) -> Iterator[tuple[int, lis
 
 
 def _built(
-    edges: NamedEdges, data: Bytes, source: str, reading: Reading, asked: dict[str, int]
+    edges: NamedEdges,
+    data: Bytes,
+    source: str,
+    reading: Reading,
+    asked: dict[str, int],
+    light: set[int],
 ) -> Iterator[Candidate]:
-    """Build the graphs; the table is read again for the attributes that are asked for."""
+    """Build the graphs; the table is read again for the attributes that are asked for.
+
+    Args:
+        light: lines whose edges were dropped.
+    """
     values: dict[str, NDArray[Any]] = {}
     if asked:
         columns, rows = _opened(data, source, reading)
         texts: dict[str, list[str]] = {name: [] for name in asked}
-        for _, cells in rows:
-            if cells[columns.head]:
+        for number, cells in rows:
+            if cells[columns.head] and number not in light:
                 for name, place in asked.items():
                     texts[name].append(cells[place])
         for name, column in texts.items():

@@ -31,7 +31,8 @@ from graphscore.graphs.carried import (
 )
 from graphscore.graphs.formats.text import MAX_LINE, lines_of
 from graphscore.graphs.limits import BYTES_PER_VALUE, Bytes, Reading
-from graphscore.graphs.simple import Repairs, SimpleEdges, simple_edges
+from graphscore.graphs.repairs import Repairs
+from graphscore.graphs.simple import SimpleEdges, simple_edges
 from graphscore.graphs.validation import Candidate
 
 ARCS, INDICATOR = "_A.txt", "_graph_indicator.txt"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -26,6 +26,7 @@ from graphscore.graphs import (
     Schema,
     prepare_graphs,
 )
+from graphscore.graphs.given import Graphs
 from graphscore.models.base import NOTHING_LEARNED, check_names
 from graphscore.models.diffusion.attributes import stored_schema
 from graphscore.models.diffusion.model import PAIRS_PER_CHUNK, DiffusionModel, check_features
@@ -157,7 +158,7 @@ class EDPGNNModel(DiffusionModel):
         return self.matrix.decode(state, self.settings.sampling.threshold)
 
     def log_density(
-        self, graphs: GraphBatch | Iterable[Any], *, sigma: float | None = None, points: int = 32
+        self, graphs: Graphs, *, sigma: float | None = None, points: int = 32
     ) -> list[float]:
         """Return log p(A) - log p(0) of each graph, the log-density of Theorem 1.
 
