@@ -231,8 +231,10 @@ def always_carried(path: str | os.PathLike[str], *, format: str | None = None) -
     return form.always if isinstance(form, ManyPerFile) else NOTHING
 
 
-def check_target(path: str | os.PathLike[str], number: int, *, format: str | None = None) -> None:
+def check_target(path: str | os.PathLike[str], number: int, *, format: str | None = None) -> bool:
     """Refuse a target that `write_graphs` could not write `number` graphs to, before long work.
+
+    Returns whether it will be a folder.
 
     Raises:
         GraphDataError: the format is unknown.
@@ -242,12 +244,13 @@ def check_target(path: str | os.PathLike[str], number: int, *, format: str | Non
     path = Path(path)
     _check_format(format)
     atomic.check_place(path)
-    if _Named.of(path, format).is_folder(path, number):
+    if folder := _Named.of(path, format).is_folder(path, number):
         atomic.check_folder_target(path)
     elif path.is_dir():
         raise OutputError(
             f"{path}: a folder of that name exists, but a file is to be written. Give another name."
         )
+    return folder
 
 
 def _check_format(format: str | None) -> None:
