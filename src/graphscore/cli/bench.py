@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING
 
-from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, carried_by, load
+from graphscore.cli.data import READING, ReadingOptions, carried_by
+from graphscore.cli.network import NO_NETWORK, NetworkOptions, load_to_train
 from graphscore.cli.option_types import Flag, Number
 from graphscore.cli.tables import print_json, print_table
 from graphscore.streams import say
@@ -25,6 +26,7 @@ def bench(
     device: str = "auto",
     json: Flag = False,
     reading: ReadingOptions = READING,
+    network: NetworkOptions = NO_NETWORK,
 ) -> int:
     """Estimate how long training on GRAPHS and sampling will take on this machine.
 
@@ -51,7 +53,7 @@ def bench(
     attributes = learnable(model, carried_by(graphs, reading))
     of_edges = [name for kind, name in attributes.items() if kind.startswith("edge")]
     made = estimate(
-        load(graphs, reading, split="train", max_nodes=MAX_NODES, edge_attributes=of_edges),
+        load_to_train(graphs, reading, network, seed=0, edge_attributes=of_edges),
         model=model,
         attributes=attributes,
         number=number,
