@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
+import warnings
 
 import networkx as nx
 import numpy as np
@@ -16,6 +17,8 @@ from graphscore.diffusion.samplers import LangevinSettings
 from graphscore.errors import (
     GraphDataError,
     GraphscoreError,
+    GraphscoreWarning,
+    SamplingError,
     SettingsError,
 )
 from graphscore.models.diffusion.model import PAIRS_PER_CHUNK
@@ -57,9 +60,39 @@ def test_sizes_can_be_asked_for_one_by_one(fitted, monkeypatch):
     assert [len(graph) for graph in fitted.sample(len(sizes), sizes=sizes)] == sizes
 
 
+def test_sizes_outside_those_of_training_get_a_warning_at_the_caller(fitted):
+    with pytest.warns(GraphscoreWarning, match=r"2 of 2 .* 7 nodes, .* had 4 to 6 nodes") as told:
+        assert [len(graph) for graph in fitted.sample(2, sizes=7)] == [7, 7]
+    assert told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert {len(graph) for graph in fitted.sample(30, sizes=range(4, 7))} == {4, 5, 6}
+
+
+def test_only_connected_graphs_with_the_sizes_that_were_asked_for(fitted):
+    """Those of the first draw that are connected stay in their places."""
+    first = fitted.sample(40, seed=1)
+    assert first.drawn == 40
+    found = fitted.sample(40, seed=1, connected=True)
+    assert found.drawn > 40
+    assert all(map(nx.is_connected, found))
+    assert [len(graph) for graph in found] == [len(graph) for graph in first]
+    for graph, one, other in zip(first, structure(first), structure(found)):
+        assert (one == other) is nx.is_connected(graph)
+    again = fitted.sample(40, seed=1, connected=True)
+    assert (structure(again), again.drawn) == (structure(found), found.drawn)
+
+
+def test_connected_graphs_that_hardly_exist_are_given_up():
+    empty = GraphGenerator("erdos-renyi", show_progress=False).fit([nx.empty_graph(9)] * 9)
+    words = r"^300 graphs were drawn for 3 .* 3 of these .* of 9 nodes\. Leave out --connected"
+    with pytest.raises(SamplingError, match=words):
+        empty.sample(3, connected=True)
+
+
 @pytest.mark.parametrize(
     ("number", "sizes"),
-    [(0, None), (-1, None), (2, [3]), (2, [3, 0]), (1, [])],
+    [(0, None), (-1, None), (2, 0), (2, [3, 0]), (1, [])],
 )
 def test_impossible_requests_are_refused(fitted, number, sizes):
     with pytest.raises(SettingsError, match=r"at least 1|ask for 1 to"):
@@ -70,7 +103,7 @@ def test_a_refused_request_does_not_shift_the_sequence(graphs):
     """The sequence of samples depends on the seed and the samples made, not on mistakes."""
     first, second = make().fit(graphs), make().fit(graphs)
     with pytest.raises(SettingsError):
-        first.sample(2, sizes=[3])
+        first.sample(2, sizes=[3, 0])
     assert structure(first.sample(4)) == structure(second.sample(4))
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from graphscore import datasets, metrics
     from graphscore.datasets import load_dataset
     from graphscore.generator import GraphGenerator
-    from graphscore.graphs import GraphBatch, Repairs, read_graphs, write_graphs
+    from graphscore.graphs import GraphBatch, Repairs, read_graphs, subgraphs, write_graphs
     from graphscore.metrics import evaluate
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "load_dataset",
     "metrics",
     "read_graphs",
+    "subgraphs",
     "write_graphs",
 ]
 
@@ -40,6 +41,7 @@ _HOME = {
     "evaluate": "graphscore.metrics",
     "load_dataset": "graphscore.datasets",
     "read_graphs": "graphscore.graphs",
+    "subgraphs": "graphscore.graphs",
     "write_graphs": "graphscore.graphs",
 }
 

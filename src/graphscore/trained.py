@@ -17,12 +17,13 @@ from graphscore.config import RunSettings
 from graphscore.device import resolve_device
 from graphscore.diffusion import GuidanceSettings
 from graphscore.diffusion.selection import GUIDANCE_WEIGHTS, Selection, select
-from graphscore.errors import GraphscoreError, SettingsError
+from graphscore.errors import GraphscoreError, SettingsError, warn
 from graphscore.graphs import NOTHING, Schema, prepare_graphs
 from graphscore.graphs.given import Graphs
 from graphscore.graphs.repairs import WEIGHTS
 from graphscore.metrics import EvaluationResult, evaluate, unions_of
 from graphscore.models import CommunityDistribution, SamplingRun, SizeDistribution
+from graphscore.models.connected import SampledGraphs, connected_only
 from graphscore.models.diffusion import guided_model
 from graphscore.models.registry import check_settings
 from graphscore.models.request import check_number, resolve_request
@@ -105,23 +106,27 @@ class TrainedGenerator:
         self,
         number: int,
         *,
-        sizes: Sequence[int] | None = None,
+        sizes: int | Sequence[int] | None = None,
         communities: Sequence[Sequence[int]] | None = None,
         nodes_of: Sequence[nx.Graph[Any]] | None = None,
+        connected: bool = False,
         seed: int | None = None,
         sampling: Any = None,
         guidance: float | None = None,
-    ) -> list[nx.Graph[Any]]:
-        """Generate graphs.
+    ) -> SampledGraphs:
+        """Generate graphs; the list has the number that was drawn in all as its `drawn`.
 
         Args:
             number: how many.
-            sizes: number of nodes of each graph; drawn from the training graphs' if not given.
+            sizes: number of nodes of all graphs, such as 24; of each, where there are `number` of
+                them; or others to draw from, each with the same probability, such as
+                `range(20, 31)`. Drawn from the training graphs' if not given.
             communities: numbers of nodes of each graph's communities, for models conditioned on
                 them; those of training graphs with as many nodes if not given. Nodes come one
                 community after the other; their attribute "community" holds its number.
             nodes_of: graphs whose nodes, with what they carry, new graphs have, for models that
                 take it; those of training graphs with as many nodes if not given.
+            connected: draw graphs that are not connected again, with as many nodes as they had.
             seed: same seed, same graphs. Without it, each call gives new graphs, and the sequence
                 of calls is fixed by the generator's own seed.
             sampling: settings of a sampler, or a dictionary of those that differ from the model's;
@@ -132,6 +137,7 @@ class TrainedGenerator:
             SettingsError: what is asked for makes no sense, a setting is unknown, or there is no
                 guide model.
             GraphDataError: a node of `nodes_of` lacks an attribute.
+            SamplingError: too few graphs are connected.
             GraphscoreError: not trained yet, or the step size is too large for the model.
         """
         model = self._trained().model.with_options(sampling=sampling, guidance=guidance)
@@ -141,9 +147,19 @@ class TrainedGenerator:
         request = resolve_request(number, sizes, communities, *known, random=random)
         if seed is None:
             self._draws += 1  # only now, so that a refused call does not change the next ones
-        draw = partial(random, device=self.device)
-        run = SamplingRun(draw, self.device, self.accelerate, self.show_progress)
-        return model.sample(request, run)
+        if outside := model.sizes.outside(request.sizes):
+            warn(outside)
+
+        def run(*attempt: str | int) -> SamplingRun:
+            draw = partial(random, *attempt, device=self.device)
+            return SamplingRun(draw, self.device, self.accelerate, self.show_progress)
+
+        graphs = model.sample(request, run())
+        if not connected:
+            return SampledGraphs(graphs)
+        return connected_only(
+            graphs, request, lambda asked, k: model.sample(asked, run("again", k))
+        )
 
     def sampler_settings(self, changes: Any = None) -> Any:
         """Return the sampling settings that `sample(..., sampling=changes)` would use."""

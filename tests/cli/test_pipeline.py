@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import networkx as nx
 import pytest
@@ -36,8 +37,8 @@ def test_export_train_info_sample_evaluate(place, call):
     assert shown["nodes"] == [4, 17]
 
     arguments = ("--number", 3, "--out", "made/samples.g6", "--picture", "made/samples.png")
-    sampled = json.loads(call("sample", "deep/new", *arguments, "--json").out)
-    assert (sampled["graphs"], sampled["seed"]) == (3, 5)
+    sampled = json.loads(call("sample", "deep/new", *arguments, "--seed", 5, "--json").out)
+    assert (sampled["graphs"], sampled["drawn"], sampled["seed"]) == (3, 3, 5)
     assert sampled["sampling"]["steps_per_level"] == 2
     assert len(read_graphs("made/samples.g6")) == 3
     assert (place / "made/samples.png").read_bytes().startswith(b"\x89PNG")
@@ -101,13 +102,41 @@ def test_one_graph_needs_no_folder(place, call):
     assert nx.read_gml(place / "one.gml").number_of_nodes() == 5
 
 
-def test_sampling_again_replaces_samples_and_follows_the_seed(place, call):
-    """The run's own seed is the default; another seed gives other graphs."""
-    contents = []
-    for seed in ((), ("--seed", 0), ("--seed", 1)):
-        assert call("sample", "run", "-n", 8, *seed).code == 0
+def test_sampling_again_draws_new_graphs_and_shows_the_seed_that_repeats_them(place, call):
+    outputs, contents = [], []
+    for seed in ((), ()):
+        outputs.append(call("sample", "run", "-n", 8, *seed).out)
         contents.append((place / "run/samples.g6").read_bytes())
-    assert contents[0] == contents[1] != contents[2]
+    assert contents[0] != contents[1]
+    (seed,) = re.findall(r"\(seed ([0-9]+)\)", outputs[0])
+    again = json.loads(call("sample", "run", "-n", 8, "--seed", seed, "--json").out)
+    assert again["seed"] == int(seed)
+    assert (place / "run/samples.g6").read_bytes() == contents[0]
+
+
+def test_numbers_of_nodes_to_draw_from(place, call):
+    outcome = call("sample", "run", "-n", 40, "--nodes", "4-5,8", "--seed", 1)
+    assert {len(graph) for graph in read_graphs(place / "run/samples.g6")} == {4, 5, 8}
+    assert "graphs are to have 8 nodes, but the training graphs had 4 to 6 nodes" in outcome.err
+    assert call("sample", "run", "-n", 3, "--nodes", "6,4,5").code == 0
+    assert [len(graph) for graph in read_graphs(place / "run/samples.g6")] == [6, 4, 5]
+
+
+def test_only_connected_graphs(place, call):
+    outcome = call("sample", "run", "-n", 20, "--connected", "--seed", 1)
+    assert all(map(nx.is_connected, read_graphs(place / "run/samples.g6")))
+    (drawn,) = re.findall(r"^20 connected graphs, of ([0-9]+) drawn, written to", outcome.out)
+    assert int(drawn) > 20
+    record = json.loads(call("sample", "run", "-n", 20, "--connected", "--seed", 1, "--json").out)
+    assert record["drawn"] == int(drawn)
+
+
+def test_that_a_folder_will_be_made_is_said(place, call):
+    outcome = call("sample", "run", "-n", 2, "-o", "x.graphml")
+    assert "x.graphml: will be a folder of 2 files" in outcome.err
+    assert (place / "x.graphml").is_dir()
+    for one_file in (["-n", 1, "-o", "y.graphml"], ["-n", 2, "-o", "y.json"]):
+        assert "will be a folder" not in call("sample", "run", *one_file).err
 
 
 def test_sampling_options_reach_the_sampler(place, call):

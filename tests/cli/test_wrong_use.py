@@ -34,7 +34,7 @@ GIN = ["train", "graphs.g6", "--out", "gin", "--model", "gin", "--steps", "1"]
             )
             for command, options in (
                 (FIT, ("--steps", "--batch-size", "--seed", "--max-nodes")),
-                (SAMPLE[:2], ("-n", "--steps", "--steps-per-level", "--nodes", "--seed")),
+                (SAMPLE[:2], ("-n", "--steps", "--steps-per-level", "--seed")),
                 (["demo"], ("--steps", "-n")),
                 (["bench", "graphs.g6"], ("-n", "--max-nodes")),
                 (["datasets", "export", "tree", "-o", "x.g6"], ("--seed",)),
@@ -88,7 +88,9 @@ GIN = ["train", "graphs.g6", "--out", "gin", "--model", "gin", "--steps", "1"]
         pytest.param(
             ["demo", "-n", "1" + "0" * 30, "--out", "X"], ["ask for 1 to"], id="many-demo"
         ),
-        pytest.param([*SAMPLE, "--nodes", "0"], ["--nodes 0", "at least 1"], id="nodes"),
+        pytest.param([*SAMPLE, "--nodes", "0"], ["--nodes '0'", "at least 1"], id="nodes"),
+        pytest.param([*SAMPLE, "--nodes", "9-5"], ["--nodes '9-5'", "20-30"], id="no range"),
+        pytest.param([*SAMPLE, "--nodes", "1.5"], ["--nodes '1.5'", "20-30"], id="half a node"),
         pytest.param(
             [*SAMPLE, "-n", "1", "--nodes", "10000000"],
             ["10000000 nodes", "too many pairs"],

@@ -122,20 +122,56 @@ def test_as_many_nodes_as_models_allow():
 @pytest.mark.parametrize(
     "wrong",
     [
-        [3],
+        [],
+        0,
+        -3,
+        2.5,
+        True,
+        range(30, 20),
         [3, 0],
         [3, 2.5],
         [3, None],
         [3, "4"],
         [3, float("nan")],
-        5,
         iter([3.9, 2]),
         iter([-3, 2]),
     ],
 )
 def test_sizes_that_make_no_sense(wrong):
-    with pytest.raises(SettingsError, match=r"2 numbers of nodes, whole and at least 1"):
+    with pytest.raises(
+        SettingsError, match=r"^sizes must be whole numbers .* at least 1, such as 24"
+    ):
         request(2, sizes=wrong)
+
+
+def test_one_size_for_all():
+    for size in (7, np.int64(7)):
+        assert request(3, sizes=size).sizes.tolist() == [7, 7, 7]
+
+
+def test_sizes_are_drawn_evenly_from_those_that_are_given():
+    """To 5 standard errors, by the seed; as many as there are graphs are taken one by one."""
+    drawn = request(11_000, sizes=range(20, 31)).sizes
+    assert drawn.dtype == torch.int64
+    counts = torch.bincount(drawn)[20:]
+    assert len(counts) == 11
+    assert (counts - 1000).abs().max() < 5 * (1000 * 10 / 11) ** 0.5
+    again, other = request(50, sizes=range(20, 31)), request(50, sizes=range(20, 31), seed=1)
+    assert torch.equal(again.sizes, request(50, sizes=(n for n in range(20, 31))).sizes)
+    assert not torch.equal(again.sizes, other.sizes)
+    assert request(11, sizes=range(20, 31)).sizes.tolist() == [*range(20, 31)]
+
+
+def test_sizes_without_end_are_refused():
+    with pytest.raises(SettingsError, match="too many pairs"):
+        request(2, sizes=range(1, 10**15))
+
+
+def test_some_of_the_graphs_that_are_asked_for():
+    found = request(3, communities=[(1, 2), (2, 2), (4,)]).chosen([2, 0, 2])
+    assert found.sizes.tolist() == [4, 3, 4]
+    assert found.communities == [(4,), (1, 2), (4,)]
+    assert request(3, known=None).chosen([1]).communities is None
 
 
 def test_requests_that_contradict_themselves_or_the_model():

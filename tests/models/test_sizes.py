@@ -73,5 +73,19 @@ def test_chunks_are_full_and_keep_the_order_of_equal_sizes(sizes, pairs, chunks)
 def test_the_largest_graph_may_have_as_many_nodes_as_models_allow():
     """One node more is refused, whatever the other graphs are."""
     assert SizeDistribution.of([20_000, 3]).range == (3, 20_000)
-    with pytest.raises(GraphDataError, match=r"a graph of 20001 nodes.*more than 20000 have"):
+    words = r"a graph of 20001 nodes.*more than 20000 have.*graphscore\.subgraphs.*--subgraphs"
+    with pytest.raises(GraphDataError, match=words):
         SizeDistribution.of([20_001, 3])
+
+
+def test_sizes_outside_the_range_are_named():
+    known = SizeDistribution.of([4, 9, 6])
+    assert known.outside(torch.tensor([4, 9, 5])) == ""
+    said = known.outside(torch.tensor([3, 9, 12]))
+    assert said.startswith(
+        "2 of 3 graphs are to have 3 to 12 nodes, but the training graphs had 4 "
+    )
+    said = SizeDistribution.of([5]).outside(torch.tensor([8]))
+    assert said.startswith(
+        "1 of 1 graphs are to have 8 nodes, but the training graphs had 5 nodes."
+    )

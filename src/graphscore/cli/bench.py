@@ -6,7 +6,8 @@ from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING
 
 from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions
-from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, carried_by, load
+from graphscore.cli.data import READING, ReadingOptions, carried_by
+from graphscore.cli.network import NO_NETWORK, NetworkOptions, load_to_train
 from graphscore.cli.option_types import Flag, Number
 from graphscore.cli.tables import print_json, print_table
 from graphscore.streams import say
@@ -27,6 +28,7 @@ def bench(
     json: Flag = False,
     reading: ReadingOptions = READING,
     attributes: AttributeOptions = NO_ATTRIBUTES,
+    network: NetworkOptions = NO_NETWORK,
 ) -> int:
     """Estimate how long training on GRAPHS and sampling will take on this machine.
 
@@ -54,7 +56,7 @@ def bench(
     named = attributes.given() or learnable(model, carried_by(graphs, reading))
     of_edges = AttributeSettings(**named).of_edges
     made = estimate(
-        load(graphs, reading, split="train", max_nodes=MAX_NODES, edge_attributes=of_edges),
+        load_to_train(graphs, reading, network, seed=0, edge_attributes=of_edges),
         model=model,
         attributes=named,
         number=number,

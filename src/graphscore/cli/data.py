@@ -81,6 +81,7 @@ def load(
     max_nodes: int | None = None,
     edge_attributes: Collection[str] = (),
     structure_only: bool = False,
+    all_attributes: bool = False,
 ) -> Sequence[nx.Graph[Any]]:
     """Read graphs from a dataset (`NAME` or `NAME:SPLIT`) or a path.
 
@@ -90,6 +91,7 @@ def load(
         edge_attributes: names of those that are kept. Other weights are left out of a dataset, and
             refused in files.
         structure_only: leave weights out of files too.
+        all_attributes: keep all that edges have; they are read again once their names are known.
     """
     from graphscore.datasets import list_datasets, load_dataset
     from graphscore.errors import DatasetError, did_you_mean
@@ -139,6 +141,9 @@ def load(
         )
     if left_out:
         clean = _keeping(clean, edge_attributes)
+    if all_attributes and (others := set(clean.ignored) - set(edge_attributes)):
+        found = [*edge_attributes, *sorted(others)]
+        return load(data, options, split=split, edge_attributes=found, all_attributes=True)
     for repair, count in clean.repaired.items():
         say(f"{data}: {repair} in {count} of {len(clean)} graphs")
     return clean

@@ -15,6 +15,7 @@ from graphscore.cli.guide import guide
 from graphscore.cli.info import info
 from graphscore.cli.program import run
 from graphscore.cli.sample import sample
+from graphscore.cli.split import split
 from graphscore.cli.train import train
 from graphscore.version import __version__
 
@@ -25,7 +26,7 @@ app = App(
     version=__version__,
     help_format="markdown",
 )
-for command in (train, sample, guide, evaluate, demo, info, bench):
+for command in (train, sample, guide, evaluate, split, demo, info, bench):
     app.command(command)
 app.command(datasets.app)
 

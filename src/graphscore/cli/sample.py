@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,6 +14,7 @@ from cyclopts import Parameter
 from graphscore.cli.data import FormatName
 from graphscore.cli.option_types import Flag, Number, WholeNumber
 from graphscore.cli.sampler_options import SamplerOptions
+from graphscore.cli.sizes import parsed_sizes
 from graphscore.cli.standard_streams import apart_from
 from graphscore.cli.tables import print_json, print_text
 from graphscore.streams import say
@@ -33,7 +35,8 @@ def sample(
     number: Number = 64,
     out: Annotated[Path | None, Parameter(name=("--out", "-o"))] = None,
     format: FormatName = None,
-    nodes: WholeNumber | None = None,
+    nodes: str | None = None,
+    connected: Flag = False,
     communities: str | None = None,
     picture: Path | None = None,
     seed: WholeNumber | None = None,
@@ -59,7 +62,11 @@ def sample(
         something, samples.graphml, samples2.graphml and so on, whichever is free; molecules go to
         samples.smi if RDKit is installed.
     nodes
-        Number of nodes of every graph; drawn from the training graphs' sizes if not given.
+        Numbers of nodes: 24 for all graphs; 20-30 or 20,25,30 to draw from, each with the same
+        probability (as many numbers as graphs are taken one by one). Drawn from the training
+        graphs' sizes if not given.
+    connected
+        Keep only connected graphs: others are drawn again, with as many nodes as they had.
     communities
         Numbers of nodes of the communities of every graph, such as 20,25,31, for models that are
         conditioned on communities; those of training graphs if not given.
@@ -67,7 +74,7 @@ def sample(
         Also draw the first 16 graphs, with what nodes and edges carry, into this .png, .pdf or .svg
         file.
     seed
-        Same seed, same graphs; the run's seed if not given.
+        Same seed, same graphs. A new one is drawn and shown if not given.
     device
         auto, cpu, cuda or mps.
     accelerate
@@ -81,20 +88,20 @@ def sample(
     from graphscore.generator import GraphGenerator
     from graphscore.graphs import write_graphs
 
-    _check_numbers(number, nodes, communities)
-    partition = None if communities is None else parsed_communities(communities)
+    sizes, partition = _asked(number, nodes, communities)
     place = find_model(run)
     generator = GraphGenerator.load(place.folder, device=device, accelerate=accelerate)
     target = _target(place, generator, out, format)
     _check_targets(target, number, format, picture)
     changes = sampler.changes(generator.sampler_settings())
     sampling = generator.sampler_settings(changes)
-    chosen = generator.settings.seed if seed is None else seed
+    chosen = secrets.randbelow(2**31) if seed is None else seed
     started = time.perf_counter()
     graphs = generator.sample(
         number,
-        sizes=None if nodes is None else [nodes] * number,
+        sizes=sizes,
         communities=None if partition is None else [partition] * number,
+        connected=connected,
         seed=chosen,
         sampling=changes,
         guidance=guidance,
@@ -109,6 +116,7 @@ def sample(
         "model": place.pretrained or run,
         "samples": str(target),
         "graphs": number,
+        "drawn": graphs.drawn,
         "seed": chosen,
         "seconds": seconds,
         "device": str(generator.device),
@@ -117,11 +125,17 @@ def sample(
         "communities": partition,
     }
     with apart_from(target):
-        if json:
-            print_json(record)
-        else:
-            print_text(f"{number} graphs written to {target} in {seconds:.1f} s (seed {chosen})")
+        print_json(record) if json else print_text(_summary(record, connected))
     return 0
+
+
+def _summary(record: dict[str, Any], connected: bool) -> str:
+    """Return what was written, in a line."""
+    kind = f"connected graphs, of {record['drawn']} drawn," if connected else "graphs"
+    return (
+        f"{record['graphs']} {kind} written to {record['samples']} in {record['seconds']:.1f} s "
+        f"(seed {record['seed']})"
+    )
 
 
 def _draw(graphs: list[nx.Graph[Any]], picture: Path, schema: Schema) -> None:
@@ -230,28 +244,34 @@ def _default_target(place: ModelPlace, schema: Schema) -> Path:
 
 
 def _check_targets(target: Path, number: int, format: str | None, picture: Path | None) -> None:
-    """Refuse files that cannot be written, before anything is sampled."""
+    """Refuse files that cannot be written, and say what will be a folder, before the sampling."""
     from graphscore.errors import SettingsError
     from graphscore.graphs.files import check_target
     from graphscore.plots import check_picture
 
-    check_target(target, number, format=format)
+    if check_target(target, number, format=format) and target.suffix:
+        say(
+            f"{target}: will be a folder of {number} files, because a file of this format holds "
+            "one graph. For one file, write another format, such as JSON (-o FILE.json)."
+        )
     if picture is not None:
         check_picture(picture)
         if picture.absolute() == target.absolute():
             raise SettingsError(f"{target}: graphs and picture cannot go to the same file.")
 
 
-def _check_numbers(number: int, nodes: int | None, communities: str | None) -> None:
-    """Refuse numbers of graphs and nodes that make no sense."""
+def _asked(
+    number: int, nodes: str | None, communities: str | None
+) -> tuple[list[int] | None, list[int] | None]:
+    """Return the sizes of graphs and of communities, and refuse what makes no sense."""
     from graphscore.errors import SettingsError
     from graphscore.models.request import check_number
 
     check_number(number, "--number")
-    if nodes is not None and nodes < 1:
-        raise SettingsError(f"--nodes {nodes}: give at least 1.")
     if nodes is not None and communities is not None:
         raise SettingsError("--communities say how many nodes there are; leave out --nodes.")
+    sizes = None if nodes is None else parsed_sizes("--nodes", nodes)
+    return sizes, None if communities is None else parsed_communities(communities)
 
 
 def parsed_communities(communities: str) -> list[int]:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
 from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions, by_default
-from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, carried_by, load
+from graphscore.cli.data import READING, ReadingOptions, carried_by
 from graphscore.cli.info import report
+from graphscore.cli.network import NO_NETWORK, NetworkOptions, load_held_out, load_to_train
 from graphscore.cli.option_types import Flag, Out, WholeNumber
 from graphscore.streams import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import networkx as nx
+    from collections.abc import Mapping
 
     from graphscore.config import RunSettings
-    from graphscore.graphs import AttributeSettings
     from graphscore.settings import Settings
 
 
@@ -44,6 +41,7 @@ def train(
     tensorboard: Flag = False,
     json: Flag = False,
     reading: ReadingOptions = READING,
+    network: NetworkOptions = NO_NETWORK,
     attributes: AttributeOptions = NO_ATTRIBUTES,
 ) -> int:
     """Learn a distribution of graphs from DATA into the run folder OUT.
@@ -109,10 +107,10 @@ def train(
     settings = _with_attributes(settings, overrides, structure_only, data, reading, resume)
     generator = GraphGenerator.from_settings(settings, device=device, accelerate=accelerate)
     learned = getattr(generator.settings, "attributes", NOTHING)
-    read = _reader(reading, learned, structure_only)
-    graphs = read(data, split="train")
+    kept: Any = {"edge_attributes": learned.of_edges, "structure_only": structure_only}
+    graphs = load_to_train(data, reading, network, seed=generator.settings.seed, **kept)
     # Before the long work, so that a wrong name costs nothing.
-    held_out = None if validation is None else read(validation, split="val")
+    held_out = None if validation is None else load_held_out(validation, reading, **kept)
     needed = {"--validation": (validation, "sampling"), "--tensorboard": (tensorboard, "training")}
     _check_sections(generator.settings, needed)
     on_record = tensorboard_writer(out / "tensorboard") if tensorboard else None
@@ -143,19 +141,6 @@ def _report(data: str, out: Path, *, finished: bool, json: bool) -> None:
             f"stopped early; continue with: graphscore train {quote(data)} --out {quote(str(out))}"
             " --resume (and --keep and options for reading graphs, if you gave any)"
         )
-
-
-def _reader(
-    reading: ReadingOptions, learned: AttributeSettings, structure_only: bool
-) -> Callable[..., Sequence[nx.Graph[Any]]]:
-    """What reads graphs with the attributes of edges that are learned."""
-    return partial(
-        load,
-        options=reading,
-        max_nodes=MAX_NODES,
-        edge_attributes=learned.of_edges,
-        structure_only=structure_only,
-    )
 
 
 def _overrides(

@@ -3,6 +3,7 @@
 from graphscore.graphs.attributes import NOTHING, AttributeSettings, given_names
 from graphscore.graphs.batch import GraphBatch
 from graphscore.graphs.condition import NO_CONDITION, Condition
+from graphscore.graphs.cutting import subgraphs
 from graphscore.graphs.files import read_graphs, write_graphs
 from graphscore.graphs.given import prepare_graphs
 from graphscore.graphs.packed import PackedGraphs, sizes_of
@@ -30,6 +31,7 @@ __all__ = [
     "prepare_graphs",
     "read_graphs",
     "sizes_of",
+    "subgraphs",
     "to_pyg",
     "write_graphs",
 ]

@@ -244,8 +244,10 @@ def always_carried(path: str | os.PathLike[str], *, format: str | None = None) -
     return form.always if isinstance(form, ManyPerFile) else NOTHING
 
 
-def check_target(path: str | os.PathLike[str], number: int, *, format: str | None = None) -> None:
+def check_target(path: str | os.PathLike[str], number: int, *, format: str | None = None) -> bool:
     """Refuse a target that `write_graphs` could not write `number` graphs to, before long work.
+
+    Returns whether it will be a folder.
 
     Raises:
         GraphDataError: the format is unknown, or only read.
@@ -257,12 +259,13 @@ def check_target(path: str | os.PathLike[str], number: int, *, format: str | Non
     target = Named.of(path, format)
     target.check_written(path)
     atomic.check_place(path)
-    if target.is_folder(path, number):
+    if folder := target.is_folder(path, number):
         atomic.check_folder_target(path)
     elif path.is_dir():
         raise OutputError(
             f"{path}: a folder of that name exists, but a file is to be written. Give another name."
         )
+    return folder
 
 
 def _contents(path: Path, source: str, reading: Reading) -> Bytes:

@@ -74,8 +74,10 @@ def check_size(where: str, num_nodes: int, max_nodes: int | None) -> None:
     """
     if max_nodes is not None and num_nodes > max_nodes:
         raise GraphDataError(
-            f"{where}: {num_nodes} nodes, but at most {max_nodes} are allowed. Raise the limit "
-            f"with --max-nodes {num_nodes} (in Python: max_nodes={num_nodes}), or remove the graph."
+            f"{where}: {num_nodes} nodes, but at most {max_nodes} are allowed. If it is one large "
+            "network, train on subgraphs cut out of it with --subgraphs 40 (in Python: "
+            "graphscore.subgraphs(graph, 40)). Otherwise raise the limit with "
+            f"--max-nodes {num_nodes} (in Python: max_nodes={num_nodes}), or remove the graph."
         )
 
 

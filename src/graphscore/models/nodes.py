@@ -92,6 +92,11 @@ class KnownNodes:
         types = self.types[every] if len(self.types) else self.types
         return type(self)(self.schema, tuple(map(len, rows)), types, self.features[every])
 
+    def chosen(self, places: Sequence[int]) -> Self:
+        """Return the graphs at these places, which may occur several times."""
+        rows = self._rows()
+        return self._chosen([rows[place] for place in places])
+
     def kept(self, *, generator: torch.Generator) -> Self:
         """Return as many graphs as a model can keep, with a warning if that is not all.
 
@@ -120,8 +125,7 @@ class KnownNodes:
             f"what nodes carry is kept of {few} of {len(order)} training graphs, as much as fits "
             "the document of a model. New graphs take theirs from these."
         )
-        rows = self._rows()
-        return self._chosen([rows[index] for index in sorted(order[:few])])
+        return self.chosen(sorted(order[:few]))
 
     def draw(self, sizes: Tensor, *, generator: torch.Generator) -> Self:
         """Draw a graph's nodes for each number of nodes.

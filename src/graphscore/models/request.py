@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
+from numbers import Integral
 from typing import Any
 
 import networkx as nx
@@ -37,6 +39,19 @@ class SampleRequest:
     communities: list[CommunitySizes] | None = None
     nodes: KnownNodes | None = None
 
+    def chosen(self, places: Sequence[int]) -> SampleRequest:
+        """Return the request for the graphs at these places, which may occur several times.
+
+        >>> SampleRequest(torch.tensor([4, 7])).chosen([1, 1]).sizes.tolist()
+        [7, 7]
+        """
+        communities, nodes = self.communities, self.nodes
+        return SampleRequest(
+            self.sizes[list(places)],
+            None if communities is None else [communities[place] for place in places],
+            None if nodes is None else nodes.chosen(places),
+        )
+
     def condition(self, chosen: Tensor, nodes: int) -> Condition:
         """Return the condition of some of the graphs, padded to `nodes` nodes."""
         condition, places = NO_CONDITION, chosen.tolist()
@@ -50,7 +65,7 @@ class SampleRequest:
 
 def resolve_request(
     number: int,
-    sizes: Sequence[int] | None,
+    sizes: int | Sequence[int] | None,
     communities: Sequence[Sequence[int]] | None,
     known_sizes: SizeDistribution,
     known_communities: CommunityDistribution | None,
@@ -63,7 +78,8 @@ def resolve_request(
 
     Args:
         number: how many graphs.
-        sizes: nodes of each, if asked for.
+        sizes: nodes of each, if asked for: one number for all, as many as there are graphs, or
+            others to draw from, each with the same probability.
         communities: sizes of the communities of each, if asked for.
         known_sizes: of training graphs.
         known_communities: of training graphs, where a model is conditioned on them.
@@ -103,13 +119,7 @@ def resolve_request(
     if sizes is None:
         nodes = known_sizes.draw(number, generator=random("sizes"))
     else:
-        whole = _whole_numbers(sizes)
-        if len(whole) != number:
-            raise SettingsError(
-                f"sizes must be {number} numbers of nodes, whole and at least 1, "
-                f"got {quoted(sizes)}."
-            )
-        nodes = _checked(whole)
+        nodes = _asked_sizes(number, sizes, random)
     request = SampleRequest(nodes)
     if known_communities is not None:
         drawn = known_communities.draw(nodes, generator=random("communities"))
@@ -117,6 +127,21 @@ def resolve_request(
     if known_nodes is not None:
         request = replace(request, nodes=known_nodes.draw(nodes, generator=random("nodes")))
     return request
+
+
+def _asked_sizes(number: int, sizes: Any, random: Callable[[str], torch.Generator]) -> Tensor:
+    """Return the sizes that are asked for one by one, or draw them from others."""
+    given = [sizes] if isinstance(sizes, Integral) else _listed(sizes)
+    whole = _whole_numbers(given)
+    if not whole or isinstance(sizes, bool):
+        raise SettingsError(
+            "sizes must be whole numbers of nodes of at least 1, such as 24 or range(20, 31); "
+            f"got {quoted(sizes)}."
+        )
+    known = _checked(whole)
+    if len(whole) == number:
+        return known
+    return known[torch.randint(len(known), (number,), generator=random("sizes"))]
 
 
 def _told_nodes(
@@ -149,19 +174,28 @@ def check_number(number: int, name: str = "number") -> None:
         raise SettingsError(f"{name} {quoted(number)}: ask for 1 to {MOST_SAMPLES} graphs.")
 
 
-def _checked(nodes: list[int]) -> Tensor:
-    if max(nodes) > MOST_NODES:
+def check_nodes(nodes: int) -> None:
+    """Refuse a number of nodes of which no memory holds all pairs.
+
+    Raises:
+        SettingsError: it is more than `MOST_NODES`.
+    """
+    if nodes > MOST_NODES:
         raise SettingsError(
-            f"{max(nodes)} nodes are asked for, but a graph of more than {MOST_NODES} has too many "
+            f"{nodes} nodes are asked for, but a graph of more than {MOST_NODES} has too many "
             "pairs of nodes. Ask for fewer."
         )
+
+
+def _checked(nodes: list[int]) -> Tensor:
+    check_nodes(max(nodes))
     return torch.tensor(nodes)
 
 
 def _listed(values: Any) -> list[Any]:
     """Return values once and for all, since some can be gone through only once; none of others."""
     try:
-        return list(values)
+        return list(islice(values, MOST_SAMPLES + 1))  # some never end
     except TypeError:
         return []
 

@@ -36,7 +36,9 @@ class SizeDistribution:
         if max(counts) > MOST_NODES:
             raise GraphDataError(
                 f"a graph of {max(counts)} nodes; models are made of pairs of nodes, and graphs of "
-                f"more than {MOST_NODES} have too many. Leave out larger graphs."
+                f"more than {MOST_NODES} have too many. Leave out larger graphs, or learn from "
+                "subgraphs of a large network: graphscore.subgraphs(graph, 40) in Python, "
+                "--subgraphs 40 on the command line."
             )
         return cls(counts)
 
@@ -45,11 +47,37 @@ class SizeDistribution:
         """The smallest and the largest number of nodes."""
         return min(self.counts), max(self.counts)
 
+    def outside(self, sizes: Tensor) -> str:
+        """Say what is outside the range of these sizes; nothing if all are within it.
+
+        >>> SizeDistribution.of([3, 5]).outside(torch.tensor([4, 5]))
+        ''
+        """
+        low, high = self.range
+        outside = sizes[(sizes < low) | (sizes > high)]
+        if not len(outside):
+            return ""
+        return (
+            f"{len(outside)} of {len(sizes)} graphs are to have {in_words(outside)}, but the "
+            f"training graphs had {in_words(torch.tensor(self.range))}. The further from these, "
+            "the less like them new graphs are."
+        )
+
     def draw(self, number: int, *, generator: torch.Generator) -> Tensor:
         """Draw sizes independently, (number,) int64."""
         sizes = torch.tensor(list(self.counts))
         weights = torch.tensor(list(self.counts.values()), dtype=torch.float64)
         return sizes[torch.multinomial(weights, number, replacement=True, generator=generator)]
+
+
+def in_words(sizes: Tensor) -> str:
+    """Return the range of numbers of nodes.
+
+    >>> in_words(torch.tensor([5, 3, 4])), in_words(torch.tensor([5]))
+    ('3 to 5 nodes', '5 nodes')
+    """
+    low, high = int(sizes.min()), int(sizes.max())
+    return f"{low} to {high} nodes" if low < high else f"{high} nodes"
 
 
 def chunks_of_similar_size(sizes: Tensor, pairs: int) -> list[Tensor]:
