@@ -37,10 +37,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "artifacts": {"graphs", "datasets", "training", "models", "config", "device", "progress"},
     "trained": {
-        *("graphs", "diffusion", "acceleration", "models", "artifacts"),
+        *("graphs", "diffusion", "training", "acceleration", "models", "artifacts"),
         *("metrics", "config", "device"),
     },
-    "generator": {"graphs", "training", "models", "artifacts", "config", "trained"},
+    "training_data": {"graphs", "training", "models"},
+    "generator": {
+        *("graphs", "training", "models", "artifacts", "config"),
+        *("trained", "training_data"),
+    },
     "estimate": {"models", "generator", "device"},
 }
 _BELOW = set(MAY_IMPORT) - OPEN

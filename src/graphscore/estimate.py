@@ -103,7 +103,7 @@ def estimate(
         torch.cuda.reset_peak_memory_stats(generator.device)
     log(f"measuring training on {describe_device(generator.device)}")
     clock = _StepClock(generator.device, seconds / 2)
-    generator.fit(graphs, **attributes, should_stop=clock)
+    generator.fit(graphs, **attributes, should_stop=clock, holdout=False)
     step, preparation = clock.result()
     settings = generator.settings.training
     log("measuring sampling")

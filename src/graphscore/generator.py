@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Self
 
-from graphscore.artifacts import KEEP, Artifact, describe_graphs
+from graphscore.artifacts import KEEP, Artifact, describe_graphs, read_document
 from graphscore.artifacts.run import TrainingRun, open_run
 from graphscore.config import merge
 from graphscore.errors import warn
-from graphscore.graphs import NOTHING, GraphBatch, given_names, prepare_graphs, sizes_of
+from graphscore.graphs import NOTHING, given_names, prepare_graphs, sizes_of
 from graphscore.graphs.unnamed import unnamed_attributes
-from graphscore.models import MODELS, SizeDistribution
+from graphscore.models import MODELS, SizeDistribution, TrainedSettings
 from graphscore.models.registry import check_settings, learnable_kinds, resolve_settings
 from graphscore.trained import Graphs, TrainedGenerator
 from graphscore.training import TrainingRecord
+from graphscore.training.stopping import Stopping
+from graphscore.training_data import TrainingData
 
 
 class GraphGenerator(TrainedGenerator):
@@ -63,6 +66,9 @@ class GraphGenerator(TrainedGenerator):
         on_record: Callable[[TrainingRecord], None] | None = None,
         should_stop: Callable[[], bool] = lambda: False,
         stop_at: int | None = None,
+        max_seconds: float | None = None,
+        holdout: bool = True,
+        validation: Graphs | None = None,
     ) -> Self:
         """Train on graphs.
 
@@ -80,34 +86,59 @@ class GraphGenerator(TrainedGenerator):
             on_record: called with each training record.
             should_stop: called between steps; training then ends early with a checkpoint.
             stop_at: end early at this step, on the schedule of the whole training.
+            max_seconds: end early after this time, with the step that is under way then.
+            holdout: where there are at least 50 graphs, hold out a tenth of them (at most 500), to
+                measure the loss on them a few times. A run that is resumed keeps its own choice.
+            validation: graphs to measure the loss on; all others are then trained on.
+
+        After Ctrl-C the model has the averaged weights of the last step, with a warning; a second
+        Ctrl-C raises `KeyboardInterrupt`.
 
         Raises:
             GraphDataError: a graph cannot be represented, or lacks an attribute.
             OutputError, CheckpointError: the run folder is taken, in use, missing or damaged.
             TrainingError: the loss is not finite; the last checkpoint is kept.
         """
+        stop = Stopping(should_stop, max_seconds)
         named = given_names(node_type, edge_type, edge_weight, node_features)
         given = merge(self._given, {"attributes": named} if named else {})
         checked = check_settings(given, on_cpu=self._on_cpu)
         names, kind = getattr(checked, "attributes", NOTHING), MODELS[checked.model].model
         clean = prepare_graphs(graphs, source=source, edge_attributes=names.of_edges)
         SizeDistribution.of(sizes_of(clean))  # refuses what has no room in the matrices made next
-        schema = kind.schema_of(clean, names)
         if others := unnamed_attributes([clean], names, kinds=learnable_kinds(checked.model)):
             warn(others)
-        data = GraphBatch.from_networkx(clean, schema=schema)
+        if resume and run is not None:
+            holdout = read_document(Path(run)).training_graphs.graphs != len(clean)
+        measured = issubclass(kind.Settings, TrainedSettings)
+        split = TrainingData.of(
+            clean,
+            lambda graphs: kind.schema_of(graphs, names),
+            validation=validation if measured else None,
+            seed=checked.seed if measured and holdout else None,
+        )
+        data = split.batch()
         settings = resolve_settings(given, nodes=data.max_nodes, on_cpu=self._on_cpu)
-        described = describe_graphs(data, source, schema)
+        described = describe_graphs(data, source, split.schema)
         with open_run(run, resume, settings, described, keep=keep) as (folder, stored):
-            model, data = kind.from_graphs(settings, clean, data, show_progress=self.show_progress)
-            trainer = model.trainer(data, device=self.device, accelerate=self.accelerate)
-            untrained = Artifact(model, described, graphs=clean)
-            self._artifact = TrainingRun(untrained, trainer, folder, self.device).train(
-                stored,
-                checkpoint_seconds=checkpoint_seconds,
-                on_record=on_record,
-                should_stop=should_stop,
-                stop_at=stop_at,
-                show_progress=self.show_progress,
+            model, data = kind.from_graphs(
+                settings, split.graphs, data, show_progress=self.show_progress
             )
+            trainer = model.trainer(data, device=self.device, accelerate=self.accelerate)
+            held_out = split.held_out_batch(model)
+            untrained = Artifact(model, described, graphs=split.graphs)
+            training = TrainingRun(untrained, trainer, folder, self.device, held_out)
+            with stop.on_ctrl_c():
+                self._artifact = training.train(
+                    stored,
+                    checkpoint_seconds=checkpoint_seconds,
+                    on_record=on_record,
+                    should_stop=stop,
+                    stop_at=stop_at,
+                    show_progress=self.show_progress,
+                )
+        self.history = training.records
+        if stop.interrupted:
+            steps = f"{self.step} of {settings.steps} steps"
+            warn(f"training was interrupted after {steps}; the averaged weights so far are kept.")
         return self
