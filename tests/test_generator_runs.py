@@ -275,7 +275,7 @@ def test_the_time_can_be_limited(graphs, tmp_path):
     assert make(steps=9).fit(graphs, run=run, max_seconds=0).step == 0
     assert make(steps=9).fit(graphs, run=run, resume=True, max_seconds=600).step == 9
     for wrong in (-1, float("nan")):
-        with pytest.raises(SettingsError, match="max_seconds .*at least 0"):
+        with pytest.raises(SettingsError, match=r"max_seconds .*at least 0"):
             make().fit(graphs, max_seconds=wrong)
 
 

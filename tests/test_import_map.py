@@ -41,9 +41,14 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("metrics", "config", "device"),
     },
     "training_data": {"graphs", "training", "models"},
+    "outlook": {"device", "graphs", "models", "trained", "training", "training_data"},
+    "verdict": {
+        *("device", "graphs", "metrics", "trained", "training"),
+        *("training_data", "outlook"),
+    },
     "generator": {
-        *("graphs", "training", "models", "artifacts", "config"),
-        *("trained", "training_data"),
+        *("graphs", "training", "models", "artifacts", "config", "plots"),
+        *("trained", "training_data", "outlook", "verdict"),
     },
     "estimate": {"models", "generator", "device"},
 }

@@ -5,20 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-from graphscore.artifacts import KEEP, Artifact, describe_graphs, read_document
+from graphscore.artifacts import KEEP, Artifact, RunFolder, describe_graphs, read_document
 from graphscore.artifacts.run import TrainingRun, open_run
 from graphscore.config import merge
-from graphscore.errors import warn
-from graphscore.graphs import NOTHING, given_names, prepare_graphs, sizes_of
+from graphscore.errors import OutputError, warn
+from graphscore.graphs import NOTHING, GraphBatch, given_names, prepare_graphs, sizes_of
 from graphscore.graphs.unnamed import unnamed_attributes
 from graphscore.models import MODELS, SizeDistribution, TrainedSettings
 from graphscore.models.registry import check_settings, learnable_kinds, resolve_settings
+from graphscore.outlook import FirstSteps, facts
+from graphscore.plots.training import draw_training
+from graphscore.streams import say
 from graphscore.trained import Graphs, TrainedGenerator
 from graphscore.training import TrainingRecord
 from graphscore.training.stopping import Stopping
 from graphscore.training_data import TrainingData
+from graphscore.verdict import SHARE, Verdict, judge
+
+PICTURE = "training.png"
+"""The course of a training, in the folder of its run."""
 
 
 class GraphGenerator(TrainedGenerator):
@@ -49,6 +56,9 @@ class GraphGenerator(TrainedGenerator):
         >>> len(new), {graph.number_of_nodes() for graph in new} <= {4, 5, 6}
         (5, True)
     """
+
+    verdict: Verdict | None = None
+    """Whether the last training worked; None if no graphs were held out, or it was stopped."""
 
     def fit(
         self,
@@ -128,17 +138,47 @@ class GraphGenerator(TrainedGenerator):
             held_out = split.held_out_batch(model)
             untrained = Artifact(model, described, graphs=split.graphs)
             training = TrainingRun(untrained, trainer, folder, self.device, held_out)
+            watch = self._announce(source, split, data, untrained, trainer)
             with stop.on_ctrl_c():
                 self._artifact = training.train(
                     stored,
                     checkpoint_seconds=checkpoint_seconds,
                     on_record=on_record,
-                    should_stop=stop,
+                    should_stop=lambda: watch() or stop(),
                     stop_at=stop_at,
                     show_progress=self.show_progress,
                 )
-        self.history = training.records
-        if stop.interrupted:
-            steps = f"{self.step} of {settings.steps} steps"
-            warn(f"training was interrupted after {steps}; the averaged weights so far are kept.")
+            self.history, self.verdict = training.records, None
+            if stop.interrupted:
+                steps = f"{self.step} of {settings.steps} steps"
+                warn(f"training was interrupted after {steps}; the averaged weights are kept.")
+            elif held_out is not None and (self.step >= settings.steps or stop.timed_out):
+                self._conclude(split, folder, max_seconds)
         return self
+
+    def _announce(
+        self, source: str, split: TrainingData, data: GraphBatch, untrained: Artifact, trainer: Any
+    ) -> Callable[[], None]:
+        """Say what is trained on what; returns what says how long, once that is measured."""
+        if not self.show_progress:
+            return lambda: None
+        for line in facts(source, split, data, untrained.model):
+            say(line)
+        if trainer is None:
+            return lambda: None
+        return FirstSteps(trainer, lambda: self._of(untrained))
+
+    def _conclude(
+        self, split: TrainingData, folder: RunFolder | None, max_seconds: float | None
+    ) -> None:
+        """Judge the training, and draw its course into the folder of the run."""
+        most = [SHARE * self._trained().seconds]
+        most += [] if max_seconds is None else [SHARE / 2 * max_seconds]
+        self.verdict = judge(self, self.history, split, most_seconds=min(most))
+        if self.show_progress:
+            say(f"verdict: {self.verdict.text}")
+        if folder is not None:
+            try:
+                draw_training([r.to_dict() for r in self.history], folder.path / PICTURE)
+            except OutputError as error:  # the model is trained all the same
+                warn(f"{error} The picture of the training is left out.")

@@ -10,7 +10,8 @@ from graphscore import GraphGenerator
 from graphscore.artifacts import RunFolder
 from graphscore.errors import GraphDataError
 from graphscore.training.holdout import MOMENTS, HeldOutLoss, at_small_noise, held_out_numbers
-from tests.tiny_generator import GRAPHS, make, structure
+
+from ..tiny_generator import GRAPHS, make, structure
 
 MANY = [nx.path_graph(3 + i % 4) for i in range(60)]
 

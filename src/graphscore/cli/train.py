@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from graphscore.config import RunSettings
+    from graphscore.generator import GraphGenerator
     from graphscore.graphs import AttributeSettings
     from graphscore.settings import Settings
+    from graphscore.verdict import Verdict
 
 
 def train(
@@ -135,22 +137,41 @@ def train(
             validation=held_out,
         )
         finished = generator.step >= generator.settings.steps
-        if stop.exit_code or not finished or held_out is None:
-            _report(data, out, finished=finished and held_out is None, json=json)
-            return stop.exit_code
-    generator.select_sampling(held_out, run=out)
-    _report(data, out, finished=True, json=json)
-    return 0
+        stopped = bool(stop.exit_code) or not finished
+    if not stopped and held_out is not None:
+        generator.select_sampling(held_out, run=out)
+    _report(data, out, generator, finished=finished, json=json)
+    return stop.exit_code
 
 
-def _report(data: str, out: Path, *, finished: bool, json: bool) -> None:
-    """Show the run, and how to continue one that is not finished."""
-    report(out, json=json)
+def _report(data: str, out: Path, generator: GraphGenerator, *, finished: bool, json: bool) -> None:
+    """Show the run, and the command that comes next."""
+    verdict, history = generator.verdict, generator.history
+    more = {
+        "verdict": None if verdict is None else verdict.to_dict(),
+        "history": [record.to_dict() for record in history],
+    }
+    report(out, json=json, more=more)
+    again = f"graphscore train {quote(data)} --out"
     if not finished:
         say(
-            f"stopped early; continue with: graphscore train {quote(data)} --out {quote(str(out))}"
+            f"stopped early; continue with: {again} {quote(str(out))}"
             " --resume (and --keep and options for reading graphs, if you gave any)"
         )
+    elif verdict is not None:
+        _say_next(verdict, again, out)
+
+
+def _say_next(verdict: Verdict, again: str, out: Path) -> None:
+    """Say which command comes next after a finished training."""
+    if verdict.steps is None:
+        run = quote(str(out))
+        command = f"graphscore sample {run} -n 64 -o samples.g6 --picture samples.png"
+    elif verdict.kind == "memorising":
+        command = f"{again} {quote(f'{out}-shorter')} --steps {verdict.steps}"
+    else:
+        command = f"{again} {quote(str(out))} --resume --steps {verdict.steps}"
+    say(f"next: {command}")
 
 
 def _reader(
