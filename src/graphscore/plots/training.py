@@ -21,7 +21,7 @@ def draw_training(records: Sequence[Mapping[str, Any]], target: Path) -> None:
     figure = new_figure(8, 3.2, layout="constrained")
     panels = [("loss per pair", "per_pair", "held_out")]
     if any("at_small_noise" in record for record in records):
-        small = "loss at small noise, where structure is decided"
+        small = "loss at small noise"
         panels.append((small, "at_small_noise", "held_out_at_small_noise"))
     for axis, (title, training, held_out) in zip(
         figure.subplots(1, len(panels), squeeze=False)[0], panels
@@ -35,8 +35,6 @@ def draw_training(records: Sequence[Mapping[str, Any]], target: Path) -> None:
                 axis.plot(*zip(*points), label=label, **style)
         axis.set_title(title, fontsize=10)
         axis.set_xlabel("step")
-        if all(r[n] > 0 for r in records for n in (training, held_out) if n in r):
-            axis.set_yscale("log")
         plain_axes(axis)
         axis.legend(frameon=False)
     write_figure(figure, target)
