@@ -220,6 +220,7 @@ class Context:
             source=source,
             should_stop=self.should_stop,
             stop_at=stop_at,
+            holdout=False,
         )
         last = generator.settings.steps if stop_at is None else stop_at
         if generator.step > last:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import threading
 
 import networkx as nx
 import pytest
@@ -11,6 +14,7 @@ import torch
 from graphscore import GraphGenerator, read_graphs
 from graphscore.errors import (
     CheckpointError,
+    GraphscoreWarning,
     OutputError,
     SettingsError,
     TrainingError,
@@ -229,3 +233,57 @@ def test_the_sampler_may_be_changed_by_a_dictionary(fitted):
         fitted.sample(2, sampling={"stepsize": 1})
     with pytest.raises(SettingsError, match="whole"):
         fitted.sample(2, sizes=[2.5, 3])
+
+
+def test_ctrl_c_keeps_the_averaged_weights(graphs):
+    """`fit` returns after the step, with a warning; afterwards Ctrl-C is what it was."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def interrupt(record) -> None:
+        if record.step == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    generator = make(steps=9)
+    with pytest.warns(GraphscoreWarning, match=r"interrupted after 3 of 9 steps.*are kept"):
+        generator.fit(graphs, on_record=interrupt)
+    assert generator.step == 3  # which had begun
+    assert len(generator.sample(2)) == 2
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_second_ctrl_c_ends_it_at_once(graphs):
+    def interrupt(record) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        make(steps=9).fit(graphs, on_record=interrupt)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_in_another_thread_signals_are_left_alone(graphs):
+    fitted = []
+    thread = threading.Thread(target=lambda: fitted.append(make().fit(graphs).step))
+    thread.start()
+    thread.join()
+    assert fitted == [3]
+
+
+def test_the_time_can_be_limited(graphs, tmp_path):
+    """With a checkpoint to resume from; negative and missing numbers are refused."""
+    run = tmp_path / "run"
+    assert make(steps=9).fit(graphs, run=run, max_seconds=0).step == 0
+    assert make(steps=9).fit(graphs, run=run, resume=True, max_seconds=600).step == 9
+    for wrong in (-1, float("nan")):
+        with pytest.raises(SettingsError, match=r"max_seconds .*at least 0"):
+            make().fit(graphs, max_seconds=wrong)
+
+
+def test_progress_is_shown_before_the_first_record(graphs, monkeypatch, capsys):
+    """At every step, and not only where the log has a record."""
+    monkeypatch.setattr("graphscore.progress._FIRST_GAP", 0.0)
+    loud = make(steps=4, log_every=100)
+    loud.show_progress = True
+    loud.fit(graphs)
+    shown = capsys.readouterr().err
+    assert [f"training {step}/4, about" in shown for step in (0, 1, 2, 3)] == [True] * 4

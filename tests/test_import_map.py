@@ -37,10 +37,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "artifacts": {"graphs", "datasets", "training", "models", "config", "device", "progress"},
     "trained": {
-        *("graphs", "diffusion", "acceleration", "models", "artifacts"),
+        *("graphs", "diffusion", "training", "acceleration", "models", "artifacts"),
         *("metrics", "config", "device"),
     },
-    "generator": {"graphs", "training", "models", "artifacts", "config", "trained"},
+    "training_data": {"graphs", "training", "models"},
+    "outlook": {"device", "graphs", "models", "trained", "training", "training_data"},
+    "verdict": {
+        *("device", "graphs", "metrics", "trained", "training"),
+        *("training_data", "outlook"),
+    },
+    "generator": {
+        *("graphs", "training", "models", "artifacts", "config", "plots"),
+        *("trained", "training_data", "outlook", "verdict"),
+    },
     "estimate": {"models", "generator", "device"},
 }
 _BELOW = set(MAY_IMPORT) - OPEN

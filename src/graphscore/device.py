@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import time
 
 import torch
 
@@ -69,3 +70,22 @@ def _keep_freed_memory() -> None:
     if mallopt is not None:
         mallopt(mmap_threshold, 32 * 2**20)  # the largest value that is accepted
         mallopt(trim_threshold, 2**31 - 1)
+
+
+def now(device: torch.device) -> float:
+    """The time when the device has finished all work so far."""
+    if device.type != "cpu":
+        (torch.cuda if device.type == "cuda" else torch.mps).synchronize()
+    return time.perf_counter()
+
+
+def peak_bytes(device: torch.device) -> int | None:
+    """Peak memory, on CUDA of the GPU, elsewhere of this process; None if unknown."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

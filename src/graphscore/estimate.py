@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,6 +12,8 @@ import networkx as nx
 import torch
 
 from graphscore.device import describe_device
+from graphscore.device import now as _now
+from graphscore.device import peak_bytes as _peak_bytes
 from graphscore.errors import SettingsError
 from graphscore.generator import GraphGenerator
 from graphscore.models import TrainedSettings
@@ -103,7 +103,7 @@ def estimate(
         torch.cuda.reset_peak_memory_stats(generator.device)
     log(f"measuring training on {describe_device(generator.device)}")
     clock = _StepClock(generator.device, seconds / 2)
-    generator.fit(graphs, **attributes, should_stop=clock)
+    generator.fit(graphs, **attributes, should_stop=clock, holdout=False)
     step, preparation = clock.result()
     settings = generator.settings.training
     log("measuring sampling")
@@ -190,21 +190,3 @@ def _sampling(
 
     times = sorted(once() for _ in range(REPEATS))
     return Seconds(times[REPEATS // 2], times[0], times[-1]), measured
-
-
-def _now(device: torch.device) -> float:
-    """The time when the device has finished all work so far."""
-    if device.type != "cpu":
-        (torch.cuda if device.type == "cuda" else torch.mps).synchronize()
-    return time.perf_counter()
-
-
-def _peak_bytes(device: torch.device) -> int | None:
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device)
-    if sys.platform == "win32":
-        return None
-    import resource
-
-    unit = 1 if sys.platform == "darwin" else 1024
-    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Self
+from pathlib import Path
+from typing import Any, Self
 
-from graphscore.artifacts import KEEP, Artifact, describe_graphs
+from graphscore.artifacts import KEEP, Artifact, RunFolder, describe_graphs, read_document
 from graphscore.artifacts.run import TrainingRun, open_run
 from graphscore.config import merge
-from graphscore.errors import warn
+from graphscore.errors import OutputError, warn
 from graphscore.graphs import NOTHING, GraphBatch, Repairs, given_names, prepare_graphs, sizes_of
 from graphscore.graphs.given import Graphs, is_dataset
 from graphscore.graphs.unnamed import unnamed_attributes
-from graphscore.models import MODELS, SizeDistribution
+from graphscore.models import MODELS, SizeDistribution, TrainedSettings
 from graphscore.models.registry import check_settings, learnable_kinds, resolve_settings
+from graphscore.outlook import FirstSteps, facts
+from graphscore.plots.training import draw_training
+from graphscore.streams import say
 from graphscore.trained import TrainedGenerator
 from graphscore.training import TrainingRecord
+from graphscore.training.stopping import Stopping
+from graphscore.training_data import TrainingData
+from graphscore.verdict import SHARE, Verdict, judge
+
+PICTURE = "training.png"
+"""The course of a training, in the folder of its run."""
 
 
 class GraphGenerator(TrainedGenerator):
@@ -48,6 +58,9 @@ class GraphGenerator(TrainedGenerator):
         (5, True)
     """
 
+    verdict: Verdict | None = None
+    """Whether the last training worked; None if no graphs were held out, or it was stopped."""
+
     def fit(
         self,
         graphs: Graphs,
@@ -65,6 +78,9 @@ class GraphGenerator(TrainedGenerator):
         on_record: Callable[[TrainingRecord], None] | None = None,
         should_stop: Callable[[], bool] = lambda: False,
         stop_at: int | None = None,
+        max_seconds: float | None = None,
+        holdout: bool = True,
+        validation: Graphs | None = None,
     ) -> Self:
         """Train on graphs.
 
@@ -85,12 +101,20 @@ class GraphGenerator(TrainedGenerator):
             on_record: called with each training record.
             should_stop: called between steps; training then ends early with a checkpoint.
             stop_at: end early at this step, on the schedule of the whole training.
+            max_seconds: end early after this time, with the step that is under way then.
+            holdout: where there are at least 50 graphs, hold out a tenth of them (at most 500), to
+                measure the loss on them a few times. A run that is resumed keeps its own choice.
+            validation: graphs to measure the loss on; all others are then trained on.
+
+        After Ctrl-C the model has the averaged weights of the last step, with a warning; a second
+        Ctrl-C raises `KeyboardInterrupt`.
 
         Raises:
             GraphDataError: a graph cannot be represented, or lacks an attribute.
             OutputError, CheckpointError: the run folder is taken, in use, missing or damaged.
             TrainingError: the loss is not finite; the last checkpoint is kept.
         """
+        stop = Stopping(should_stop, max_seconds)
         named = given_names(node_type, edge_type, edge_weight, node_features)
         given = merge(self._given, {"attributes": named} if named else {})
         checked = check_settings(given, on_cpu=self._on_cpu)
@@ -103,22 +127,69 @@ class GraphGenerator(TrainedGenerator):
         for repair, number in clean.repaired.items():
             warn(f"{repair} in {number} of {len(clean)} graphs")
         SizeDistribution.of(sizes_of(clean))  # refuses what has no room in the matrices made next
-        schema = kind.schema_of(clean, names)
         if others := unnamed_attributes([clean], names, kinds=learnable_kinds(checked.model)):
             warn(others)
-        data = GraphBatch.from_networkx(clean, schema=schema)
+        if resume and run is not None:
+            holdout = read_document(Path(run)).training_graphs.graphs != len(clean)
+        measured = issubclass(kind.Settings, TrainedSettings)
+        split = TrainingData.of(
+            clean,
+            lambda graphs: kind.schema_of(graphs, names),
+            validation=validation if measured else None,
+            seed=checked.seed if measured and holdout else None,
+        )
+        data = split.batch()
         settings = resolve_settings(given, nodes=data.max_nodes, on_cpu=self._on_cpu)
-        described = describe_graphs(data, source, schema)
+        described = describe_graphs(data, source, split.schema)
         with open_run(run, resume, settings, described, keep=keep) as (folder, stored):
-            model, data = kind.from_graphs(settings, clean, data, show_progress=self.show_progress)
-            trainer = model.trainer(data, device=self.device, accelerate=self.accelerate)
-            untrained = Artifact(model, described, graphs=clean)
-            self._artifact = TrainingRun(untrained, trainer, folder, self.device).train(
-                stored,
-                checkpoint_seconds=checkpoint_seconds,
-                on_record=on_record,
-                should_stop=should_stop,
-                stop_at=stop_at,
-                show_progress=self.show_progress,
+            model, data = kind.from_graphs(
+                settings, split.graphs, data, show_progress=self.show_progress
             )
+            trainer = model.trainer(data, device=self.device, accelerate=self.accelerate)
+            held_out = split.held_out_batch(model)
+            untrained = Artifact(model, described, graphs=split.graphs)
+            training = TrainingRun(untrained, trainer, folder, self.device, held_out)
+            watch = self._announce(source, split, data, untrained, trainer)
+            with stop.on_ctrl_c():
+                self._artifact = training.train(
+                    stored,
+                    checkpoint_seconds=checkpoint_seconds,
+                    on_record=on_record,
+                    should_stop=lambda: watch() or stop(),
+                    stop_at=stop_at,
+                    show_progress=self.show_progress,
+                )
+            self.history, self.verdict = training.records, None
+            if stop.interrupted:
+                steps = f"{self.step} of {settings.steps} steps"
+                warn(f"training was interrupted after {steps}; the averaged weights are kept.")
+            elif held_out is not None and (self.step >= settings.steps or stop.timed_out):
+                self._conclude(split, folder, max_seconds)
         return self
+
+    def _announce(
+        self, source: str, split: TrainingData, data: GraphBatch, untrained: Artifact, trainer: Any
+    ) -> Callable[[], None]:
+        """Say what is trained on what; returns what says how long, once that is measured."""
+        if not self.show_progress:
+            return lambda: None
+        for line in facts(source, split, data, untrained.model):
+            say(line)
+        if trainer is None:
+            return lambda: None
+        return FirstSteps(trainer, lambda: self._of(untrained))
+
+    def _conclude(
+        self, split: TrainingData, folder: RunFolder | None, max_seconds: float | None
+    ) -> None:
+        """Judge the training, and draw its course into the folder of the run."""
+        most = [SHARE * self._trained().seconds]
+        most += [] if max_seconds is None else [SHARE / 2 * max_seconds]
+        self.verdict = judge(self, self.history, split, most_seconds=min(most))
+        if self.show_progress:
+            say(f"verdict: {self.verdict.text}")
+        if folder is not None:
+            try:
+                draw_training([r.to_dict() for r in self.history], folder.path / PICTURE)
+            except OutputError as error:  # the model is trained all the same
+                warn(f"{error} The picture of the training is left out.")

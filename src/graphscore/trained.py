@@ -28,6 +28,7 @@ from graphscore.models.diffusion import guided_model
 from graphscore.models.registry import check_settings
 from graphscore.models.request import check_number, resolve_request
 from graphscore.seeding import torch_generator
+from graphscore.training import TrainingRecord
 
 
 class TrainedGenerator:
@@ -52,6 +53,8 @@ class TrainedGenerator:
         self.show_progress = show_progress
         self._artifact: Artifact | None = None
         self._draws = 0
+        self.history: list[TrainingRecord] = []
+        """Records of the last training in this process, and of the run that it continued."""
 
     @classmethod
     def from_settings(cls, settings: RunSettings | Mapping[str, Any], **options: Any) -> Self:

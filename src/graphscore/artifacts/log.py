@@ -16,13 +16,14 @@ from typing import Any, BinaryIO
 from graphscore.atomic import write_file
 from graphscore.errors import OutputError, warn
 from graphscore.regular import open_regular
+from graphscore.training import TrainingRecord
 
 LONGEST = 1 << 20
 """Bytes of a line; a longer one is no record. Also of the end of a log, which has its last one."""
 MOST_BYTES = 1 << 30
 """Of a log; about 3 million records."""
-PER_LEVEL = "per_level"
-"""The one entry of a record that is a list."""
+PER_LEVEL = ("per_level", "held_out_per_level")
+"""The entries of a record that are lists."""
 
 
 class TrainingLog:
@@ -101,6 +102,14 @@ class TrainingLog:
             return []
         return list(found.values())
 
+    def training_records(self) -> list[TrainingRecord]:
+        """Read the log; what is no whole record is left out."""
+        found = []
+        for record in self.records():
+            with contextlib.suppress(TypeError):  # other names
+                found.append(TrainingRecord(**record))
+        return found
+
     def last(self, names: Set[str]) -> dict[str, Any] | None:
         """Return the last record that has entries of these names; the end of the log is read."""
         found = None
@@ -174,9 +183,10 @@ def _record(line: bytes) -> dict[str, Any] | None:
         return None
     if not isinstance(record, dict) or type(record.get("step")) is not int:
         return None
-    levels = record.get(PER_LEVEL, [])
-    single = [value for name, value in record.items() if name != PER_LEVEL]
-    numbers = isinstance(levels, list) and all(map(_is_number, itertools.chain(single, levels)))
+    levels = [record.get(name, []) for name in PER_LEVEL]
+    single = [value for name, value in record.items() if name not in PER_LEVEL]
+    lists = all(isinstance(values, list) for values in levels)
+    numbers = lists and all(map(_is_number, itertools.chain(single, *levels)))
     return record if numbers and record["step"] >= 0 else None
 
 

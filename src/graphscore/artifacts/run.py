@@ -20,9 +20,11 @@ from graphscore.device import describe_device
 from graphscore.errors import OutputError, SettingsError, warn
 from graphscore.progress import progress
 from graphscore.streams import say
+from graphscore.training.holdout import HeldOutLoss
 from graphscore.training.memory import is_out_of_memory
 
 if TYPE_CHECKING:
+    from graphscore.graphs import GraphBatch
     from graphscore.training import Trainer, TrainingRecord
 
 
@@ -68,6 +70,10 @@ class TrainingRun:
         trainer: what trains it; None for models that are not trained by gradients.
         folder: of the run; None writes nothing.
         device: where it trains.
+        held_out: what it is measured on meanwhile; None for nothing.
+
+    Attributes:
+        records: of the training; of a run that is continued, all of its log.
     """
 
     def __init__(
@@ -76,7 +82,10 @@ class TrainingRun:
         trainer: Trainer | None,
         folder: RunFolder | None,
         device: torch.device,
+        held_out: GraphBatch | None = None,
     ) -> None:
+        self.records: list[TrainingRecord] = []
+        self._held_out = held_out
         self._untrained = untrained
         self._trainer = trainer
         self._folder = folder
@@ -112,11 +121,18 @@ class TrainingRun:
         if show_progress:
             device = describe_device(self._device)
             say(f"training on {device}, {trainer.path} path")
+        measure = None if self._held_out is None else HeldOutLoss(self._held_out, trainer)
         with progress("training", trainer.settings.steps, enabled=show_progress) as update:
-            update(trainer.step, "")
+            note = ""
+            update(trainer.step, note)
 
             def report(record: TrainingRecord) -> None:
-                update(record.step, f"loss {record.loss:.2f} ({record.per_pair:.3f} per pair)")
+                nonlocal note
+                if measure is not None:
+                    record = measure.added_to(record)
+                self.records.append(record)
+                note = self._note(record)
+                update(record.step, note)
                 if self._folder is not None:
                     self._folder.log.append(record.to_dict())
                 if time.monotonic() - self._written >= checkpoint_seconds:
@@ -125,6 +141,8 @@ class TrainingRun:
                     on_record(record)
 
             def stop() -> bool:
+                # Between steps, since records may come seldom.
+                update(trainer.step, note)
                 return (stop_at is not None and trainer.step >= stop_at) or should_stop()
 
             trainer.run(on_record=report, should_stop=stop)
@@ -132,6 +150,16 @@ class TrainingRun:
         network.load_state_dict(trainer.average.state_dict())
         network.eval()
         return self._artifact()
+
+    def _note(self, record: TrainingRecord) -> str:
+        """What is shown beside the progress: the loss, and the newest one on held-out graphs."""
+        loss = f"loss {record.loss:.2f} ({record.per_pair:.3f} per pair)"
+        known = (r for r in reversed(self.records) if r.held_out_at_small_noise is not None)
+        newest = next(known, None)
+        if newest is None or record.at_small_noise is None:
+            return loss
+        held_out = f"{newest.held_out_at_small_noise:.3g} held out"
+        return f"{loss}, at small noise {record.at_small_noise:.3g} ({held_out})"
 
     def _artifact(self) -> Artifact:
         """The model as it is trained by now."""
@@ -148,6 +176,7 @@ class TrainingRun:
                 self._trainer.restore(tensors, step=document.step, seconds=document.seconds)
             if self._folder is not None:
                 self._folder.resume(document.step, settings)
+                self.records = self._folder.log.training_records()
         elif self._folder is not None:
             self._folder.start(settings)
         # At once, so that a run can be resumed from the start, with the settings it has now.

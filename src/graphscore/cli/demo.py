@@ -69,7 +69,12 @@ def demo(
     )
     with stop_requested() as stop:
         generator.fit(
-            data.train, run=out, resume=has_checkpoint(out), source=DATASET, should_stop=stop
+            data.train,
+            run=out,
+            resume=has_checkpoint(out),
+            source=DATASET,
+            should_stop=stop,
+            holdout=False,
         )
         if stop():
             say(f"stopped at step {generator.step}; the same command continues from there")

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from graphscore.config import RunSettings
+    from graphscore.generator import GraphGenerator
     from graphscore.settings import Settings
+    from graphscore.verdict import Verdict
 
 
 def train(
@@ -38,6 +40,7 @@ def train(
     keep: WholeNumber = 2,
     structure_only: Flag = False,
     validation: str | None = None,
+    no_holdout: Flag = False,
     tensorboard: Flag = False,
     json: Flag = False,
     reading: ReadingOptions = READING,
@@ -86,8 +89,12 @@ def train(
         edges carry something. Without it, what those of a dataset carry is learned too, or what is
         named of it.
     validation
-        Dataset name (its validation part is used), file or folder of graphs. When training is done,
-        the sampler's settings are chosen by the distance to them and kept with the model.
+        Dataset name (its validation part is used), file or folder of graphs. The loss on them is
+        shown beside that of the training; when it is done, the sampler's settings are chosen by the
+        distance to them and kept with the model.
+    no_holdout
+        Train on all graphs. Without it, of 50 graphs or more a tenth (at most 500) is held out to
+        show the loss on them, unless --validation is given. A run that is resumed keeps its choice.
     tensorboard
         Also write TensorBoard scalars into OUT/tensorboard (extra 'tensorboard').
     json
@@ -114,7 +121,7 @@ def train(
     needed = {"--validation": (validation, "sampling"), "--tensorboard": (tensorboard, "training")}
     _check_sections(generator.settings, needed)
     on_record = tensorboard_writer(out / "tensorboard") if tensorboard else None
-    with stop_requested(max_seconds) as stop:
+    with stop_requested() as stop:
         generator.fit(
             graphs,
             run=out,
@@ -123,24 +130,46 @@ def train(
             keep=keep,
             on_record=on_record,
             should_stop=stop,
+            max_seconds=max_seconds,
+            holdout=not no_holdout,
+            validation=held_out,
         )
         finished = generator.step >= generator.settings.steps
-        if stop.exit_code or not finished or held_out is None:
-            _report(data, out, finished=finished and held_out is None, json=json)
-            return stop.exit_code
-    generator.select_sampling(held_out, run=out)
-    _report(data, out, finished=True, json=json)
-    return 0
+        stopped = bool(stop.exit_code) or not finished
+    if not stopped and held_out is not None:
+        generator.select_sampling(held_out, run=out)
+    _report(data, out, generator, finished=finished, json=json)
+    return stop.exit_code
 
 
-def _report(data: str, out: Path, *, finished: bool, json: bool) -> None:
-    """Show the run, and how to continue one that is not finished."""
-    report(out, json=json)
+def _report(data: str, out: Path, generator: GraphGenerator, *, finished: bool, json: bool) -> None:
+    """Show the run, and the command that comes next."""
+    verdict, history = generator.verdict, generator.history
+    more = {
+        "verdict": None if verdict is None else verdict.to_dict(),
+        "history": [record.to_dict() for record in history],
+    }
+    report(out, json=json, more=more)
+    again = f"graphscore train {quote(data)} --out"
     if not finished:
         say(
-            f"stopped early; continue with: graphscore train {quote(data)} --out {quote(str(out))}"
+            f"stopped early; continue with: {again} {quote(str(out))}"
             " --resume (and --keep and options for reading graphs, if you gave any)"
         )
+    elif verdict is not None:
+        _say_next(verdict, again, out)
+
+
+def _say_next(verdict: Verdict, again: str, out: Path) -> None:
+    """Say which command comes next after a finished training."""
+    if verdict.steps is None:
+        run = quote(str(out))
+        command = f"graphscore sample {run} -n 64 -o samples.g6 --picture samples.png"
+    elif verdict.kind == "memorising":
+        command = f"{again} {quote(f'{out}-shorter')} --steps {verdict.steps}"
+    else:
+        command = f"{again} {quote(str(out))} --resume --steps {verdict.steps}"
+    say(f"next: {command}")
 
 
 def _overrides(

@@ -102,6 +102,11 @@ class ScoreMatching:
         """Noise levels that the loss is reported for."""
         return len(self.sigmas)
 
+    @property
+    def structure(self) -> slice:
+        """The smaller half of them, at which structure is decided."""
+        return slice(len(self.sigmas) // 2, None)
+
     def perturb(self, batch: GraphBatch, *, generator: torch.Generator) -> NoisyBatch:
         """Perturb every graph of a batch at every level."""
         if (self._levels.device, self._levels.dtype) != (batch.adj.device, batch.adj.dtype):
@@ -161,6 +166,11 @@ class Denoising:
     def sigma_bins(self) -> int:
         """Bins of the range that the loss is reported for."""
         return SIGMA_BINS
+
+    @property
+    def structure(self) -> slice:
+        """Those of the smaller half, at which structure is decided."""
+        return slice(0, SIGMA_BINS // 2)
 
     def perturb(self, batch: GraphBatch, *, generator: torch.Generator) -> NoisyBatch:
         """Perturb every graph of a batch once, with a sigma drawn for it."""

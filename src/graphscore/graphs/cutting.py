@@ -10,7 +10,8 @@ import networkx as nx
 import numpy as np
 
 from graphscore.errors import GraphDataError, SettingsError, warn
-from graphscore.graphs.validation import GraphList, prepare_graphs
+from graphscore.graphs.given import prepare_graphs
+from graphscore.graphs.validation import GraphList
 from graphscore.seeding import numpy_generator
 
 PER_NODE = 10

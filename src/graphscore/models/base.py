@@ -168,6 +168,15 @@ class Model(ABC):
             SamplingError: the state became infinite or NaN.
         """
 
+    def batch_of(self, graphs: Sequence[nx.Graph[Any]], data: GraphBatch) -> GraphBatch:
+        """Return further graphs as `from_graphs` returns those that it is trained on.
+
+        Args:
+            graphs: graphs to measure the loss on.
+            data: the same as a batch, nodes in the same order.
+        """
+        return data
+
     def trainer(
         self, data: GraphBatch, *, device: torch.device, accelerate: Accelerate
     ) -> Trainer | None:

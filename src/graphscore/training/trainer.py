@@ -72,6 +72,11 @@ class TrainingRecord:
         gradient_norm: before clipping.
         learning_rate: at the last of the steps.
         seconds: training time so far, earlier parts of a resumed run included.
+        at_small_noise: mean of `per_level` over the noise levels at which structure is decided; for
+            what is below, None in a record without it.
+        held_out: loss per pair of the averaged weights on held-out graphs.
+        held_out_per_level: the same per level or bin.
+        held_out_at_small_noise: its mean over the levels at which structure is decided.
     """
 
     step: int
@@ -82,9 +87,14 @@ class TrainingRecord:
     gradient_norm: float
     learning_rate: float
     seconds: float
+    at_small_noise: float | None = None
+    held_out: float | None = None
+    held_out_per_level: list[float] | None = None
+    held_out_at_small_noise: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """Return what is known, by name."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 def _largest(tensors: Sequence[Tensor]) -> Tensor:

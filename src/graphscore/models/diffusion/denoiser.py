@@ -164,6 +164,10 @@ class DenoiserModel(DiffusionModel):
         sizes = SizeDistribution({1: 1})
         return cls(settings, sizes, likelihood, guide_likelihood=likelihood, blank=True).weights()
 
+    def batch_of(self, graphs: Sequence[nx.Graph[Any]], data: GraphBatch) -> GraphBatch:
+        """Return further graphs, with their communities if it is conditioned on them."""
+        return with_communities(data, graphs)[0] if self.settings.communities else data
+
     def _edges(self, request: SampleRequest) -> float:
         """Return how many edges the prior expects in all."""
         edges, sizes = edges_of(self.likelihood), request.sizes.tolist()

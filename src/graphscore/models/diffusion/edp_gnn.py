@@ -114,6 +114,10 @@ class EDPGNNModel(DiffusionModel):
             nodes = KnownNodes.of(graphs, schema).kept(generator=random)
         return cls(settings, sizes, schema, matrix, nodes), data
 
+    def batch_of(self, graphs: Sequence[nx.Graph[Any]], data: GraphBatch) -> GraphBatch:
+        """Return further graphs as adjacency matrices."""
+        return as_matrices(data)
+
     @classmethod
     def from_learned(
         cls, settings: EDPGNNModelSettings, learned: dict[str, Any], sizes: SizeDistribution
