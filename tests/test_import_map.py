@@ -19,15 +19,8 @@ FRONT_DOOR = "__init__"
 ARCHITECTURE = Path(__file__).resolve().parents[1] / "docs" / "architecture.md"
 
 OPEN = {
-    "errors",
-    "seeding",
-    "settings",
-    "atomic",
-    "regular",
-    "streams",
-    "version",
-    "shown",
-    "parameters",
+    *("errors", "seeding", "settings", "atomic", "regular", "streams", "version"),
+    *("shown", "parameters"),
 }
 """Open to all; they import only each other."""
 

@@ -6,11 +6,11 @@ import copy
 
 import networkx as nx
 import pytest
+from tests.tiny_generator import GRAPHS, make, structure
 
 from graphscore import GraphGenerator
 from graphscore.errors import SettingsError
 from graphscore.training import TrainingSettings
-from tests.tiny_generator import GRAPHS, make, structure
 
 ARGUMENTS = {
     "model": "denoiser",
@@ -35,8 +35,11 @@ def test_params_are_the_arguments():
     found = GraphGenerator(**ARGUMENTS).get_params()
     assert found == {**ARGUMENTS, "training__steps": 2, "sampling__steps": 4}
     assert GraphGenerator(device="cpu").get_params() == {
-        **{"model": None, "seed": 0, "device": "cpu"},
-        **{"accelerate": "auto", "show_progress": True},
+        "model": None,
+        "seed": 0,
+        "device": "cpu",
+        "accelerate": "auto",
+        "show_progress": True,
     }
 
 

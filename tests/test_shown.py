@@ -8,11 +8,11 @@ import sys
 
 import networkx as nx
 import pytest
+from tests.tiny_generator import GRAPHS, make
 
 from graphscore import GraphGenerator, evaluate, load_dataset
 from graphscore.errors import DatasetError, GraphscoreError, SettingsError
 from graphscore.shown import Shown
-from tests.tiny_generator import GRAPHS, make
 
 
 def images(html):
