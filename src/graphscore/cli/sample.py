@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from graphscore.cli.data import FormatName
 from graphscore.cli.option_types import Flag, Number, WholeNumber
+from graphscore.cli.picture import draw_samples
 from graphscore.cli.sampler_options import SamplerOptions
 from graphscore.cli.standard_streams import apart_from
 from graphscore.cli.tables import print_json, print_text
@@ -65,7 +66,7 @@ def sample(
         conditioned on communities; those of training graphs if not given.
     picture
         Also draw the first 16 graphs, with what nodes and edges carry, into this .png, .pdf or .svg
-        file.
+        file; beside training graphs, if they are few and still where they were.
     seed
         Same seed, same graphs; the run's seed if not given.
     device
@@ -103,7 +104,7 @@ def sample(
     write_graphs(target, _as_kept(graphs, target, format), format=format)
     _say_invalid(graphs, target, format)
     if picture is not None:
-        _draw(graphs[:16], picture, generator.schema)
+        draw_samples(graphs, picture, place, generator.schema)
     guide = getattr(generator.settings, "guide", None)
     record = {
         "model": place.pretrained or run,
@@ -122,20 +123,6 @@ def sample(
         else:
             print_text(f"{number} graphs written to {target} in {seconds:.1f} s (seed {chosen})")
     return 0
-
-
-def _draw(graphs: list[nx.Graph[Any]], picture: Path, schema: Schema) -> None:
-    """Draw graphs; say what is missing to draw molecules as such."""
-    from graphscore.errors import MissingExtraError
-    from graphscore.graphs.molecules import is_molecular, rdkit
-    from graphscore.plots import draw_comparison
-
-    try:
-        if is_molecular(schema.names):
-            rdkit("Drawing structural formulae")
-    except MissingExtraError as error:
-        say(f"{picture}: molecules are drawn as other graphs. {error}")
-    draw_comparison({"samples": graphs}, picture, schema=schema)
 
 
 def _say_invalid(graphs: list[nx.Graph[Any]], target: Path, format: str | None) -> None:
