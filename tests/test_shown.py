@@ -132,7 +132,7 @@ def test_names_are_shown_as_text():
     """No markup and no control characters of a stranger's file name."""
 
     class Named(Shown):
-        def rows(self):
+        def _rows(self):
             return [("source", "<script>\x1b[31m&")]
 
     html = Named()._repr_html_()

@@ -14,24 +14,24 @@ _CELL = "text-align:left;padding:2px 12px 2px 0;vertical-align:top"
 
 
 class Shown:
-    """Shows itself by `rows`, and in notebooks by `picture` too."""
+    """Shows itself by `_rows`, and in notebooks by `_picture` too."""
 
-    def rows(self) -> Rows:
+    def _rows(self) -> Rows:
         """Return what there is to know, as pairs of a heading and a text."""
         raise NotImplementedError
 
-    def picture(self) -> str:
+    def _picture(self) -> str:
         """Return a picture as HTML; nothing if there is none."""
         return ""
 
     def __repr__(self) -> str:
-        about = "; ".join(f"{heading}: {text}" for heading, text in self.rows())
+        about = "; ".join(f"{heading}: {text}" for heading, text in self._rows())
         return visible(f"{type(self).__name__}({about})")
 
     def _repr_html_(self) -> str:
         return (
-            f"<div><strong>{escape(type(self).__name__)}</strong>{html_table(self.rows())}"
-            f"{self.picture()}</div>"
+            f"<div><strong>{escape(type(self).__name__)}</strong>{html_table(self._rows())}"
+            f"{self._picture()}</div>"
         )
 
 

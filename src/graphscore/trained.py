@@ -194,13 +194,13 @@ class TrainedGenerator(Parameters, Shown):
         known = {} if training is None else {"training graphs": training[:number]}
         return comparison({**known, **graphs}, columns, -(-number // columns), self.schema)
 
-    def rows(self) -> Rows:
+    def _rows(self) -> Rows:
         """Return what there is to know of it, as pairs of a heading and a text."""
         if self._artifact is None:
             return [("model", self.settings.model), ("trained", "not yet: call fit")]
         return self._artifact.rows()
 
-    def picture(self) -> str:
+    def _picture(self) -> str:
         """Return training graphs and the newest samples, as far as they are at hand, as HTML."""
         from graphscore.plots import html_picture
 

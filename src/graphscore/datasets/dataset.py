@@ -187,7 +187,7 @@ class Dataset(Shown):
         name = f"{self.info.name}: {split}"
         return comparison({name: shown}, COLUMNS, -(-n // COLUMNS), schema)
 
-    def rows(self) -> Rows:
+    def _rows(self) -> Rows:
         """Return what there is to know of it, as pairs of a heading and a text."""
         info = self.info
         splits = (f"{name} {len(self.split(name))}" for name in SPLITS)
@@ -203,7 +203,7 @@ class Dataset(Shown):
         }
         return [(heading, text) for heading, text in found.items() if text]
 
-    def picture(self) -> str:
+    def _picture(self) -> str:
         """Return the first training graphs as HTML."""
         from graphscore.plots import html_picture
 

@@ -187,7 +187,7 @@ class EvaluationResult(Shown):
             del fields["attributes"]
         return {**distances, **fields, **self.measured}
 
-    def rows(self) -> Rows:
+    def _rows(self) -> Rows:
         """Return what was measured, as pairs of a heading and a text."""
         found = {
             **{f"MMD, {name}": f"{value:.4f}" for name, value in self.measured.items()},

@@ -190,7 +190,7 @@ class MoleculeResult(Shown):
     versions: dict[str, str]
     seconds: float
 
-    def rows(self) -> Rows:
+    def _rows(self) -> Rows:
         """Return what was measured, as pairs of a heading and a text."""
         shares = ("valid", "valid_as_is", "connected", "unique", "novel")
         found = {name.replace("_", " "): getattr(self, name) for name in shares}
