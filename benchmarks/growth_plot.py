@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphscore.plots.figure import new_figure, plain_axes, write_figure
-from graphscore.plots.graphs import PALETTE, check_picture
+from graphscore.plots.graphs import check_picture
+from graphscore.plots.looks import PALETTE
 
 _STYLES = ("-", "--", ":")
 _MARKERS = ("o", "s", "^")

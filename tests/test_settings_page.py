@@ -4,31 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
 
-from graphscore.diffusion import DenoisingSettings, GuidanceSettings, SigmaLevels, SigmaRange
-from graphscore.diffusion.samplers import AncestralSettings, HeunSettings, LangevinSettings
 from graphscore.errors import SettingsError
-from graphscore.graphs import AttributeSettings
-from graphscore.networks import DenoiserSettings, EDPGNNSettings
-from graphscore.training import TrainingSettings
-
-PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
-SECTIONS = {
-    "training": TrainingSettings,
-    "noise of a denoiser": SigmaRange,
-    "noise of an EDP-GNN": SigmaLevels,
-    "objective": DenoisingSettings,
-    "attributes": AttributeSettings,
-    "sampling: heun": HeunSettings,
-    "sampling: ancestral": AncestralSettings,
-    "sampling: langevin": LangevinSettings,
-    "guide": GuidanceSettings,
-    "network: denoiser": DenoiserSettings,
-    "network: edp-gnn": EDPGNNSettings,
-}
+from scripts.settings_page import PAGE, SECTIONS, page
 
 
 def documented():
@@ -36,7 +16,7 @@ def documented():
     sections = {}
     for part in re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.M)[1:]:
         title, text = part.split("\n", 1)
-        rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", text, flags=re.M)
+        rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \| .+ \|$", text, flags=re.M)
         sections[title] = {name: (default, values) for name, default, values in rows}
     return sections
 
@@ -53,6 +33,11 @@ def accepted(section, name, value):
     except SettingsError as error:
         return "Input should be" not in str(error)
     return True
+
+
+def test_the_page_is_up_to_date():
+    """If not: python -m scripts.settings_page."""
+    assert PAGE.read_text(encoding="utf-8") == page()
 
 
 def test_every_setting_is_on_the_page():

@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphscore.plots.figure import new_figure, plain_axes, write_figure
-from graphscore.plots.graphs import EDGE_BETWEEN, EDGE_INSIDE, PALETTE, check_picture, layout
+from graphscore.plots.graphs import check_picture
+from graphscore.plots.layouts import layout
+from graphscore.plots.looks import BETWEEN, INSIDE, PALETTE
 
 Matrix = NDArray[np.float64]
 _LIMIT = 2.0
@@ -138,8 +140,8 @@ def _draw_graph(
     inside = [pair for pair in edges if communities[pair[0]] == communities[pair[1]]]
     between = [pair for pair in edges if communities[pair[0]] != communities[pair[1]]]
     style = {"ax": axis, "width": 0.6}
-    nx.draw_networkx_edges(graph, where, edgelist=inside, edge_color=EDGE_INSIDE, **style)
-    nx.draw_networkx_edges(graph, where, edgelist=between, edge_color=EDGE_BETWEEN, **style)
+    nx.draw_networkx_edges(graph, where, edgelist=inside, edge_color=INSIDE.colour, **style)
+    nx.draw_networkx_edges(graph, where, edgelist=between, edge_color=BETWEEN.colour, **style)
     nx.draw_networkx_nodes(
         graph,
         where,
@@ -177,8 +179,8 @@ def _legend(figure: Any, shown: Any) -> None:
     handles = [
         Line2D([], [], marker="o", linestyle="", color=PALETTE[0], label="first community"),
         Line2D([], [], marker="o", linestyle="", color=PALETTE[1], label="second community"),
-        Line2D([], [], color=EDGE_INSIDE, label="strong pair inside"),
-        Line2D([], [], color=EDGE_BETWEEN, label="strong pair between"),
+        Line2D([], [], color=INSIDE.colour, label="strong pair inside"),
+        Line2D([], [], color=BETWEEN.colour, label="strong pair between"),
     ]
     figure.legend(
         handles=handles,

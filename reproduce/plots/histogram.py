@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from graphscore.plots.figure import new_figure, plain_axes, write_figure
-from graphscore.plots.graphs import PALETTE, check_picture
+from graphscore.plots.graphs import check_picture
+from graphscore.plots.looks import PALETTE
 
 
 def draw_shares(

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from graphscore.plots.figure import new_figure, plain_axes, write_figure
-from graphscore.plots.graphs import PALETTE, check_picture
+from graphscore.plots.graphs import check_picture
+from graphscore.plots.looks import PALETTE
 
 _SMALLEST = 1e-17
 """Stands for exactly zero on logarithmic axes."""

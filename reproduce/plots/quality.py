@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphscore.plots.figure import new_figure, plain_axes, write_figure
-from graphscore.plots.graphs import PALETTE, check_picture
+from graphscore.plots.graphs import check_picture
+from graphscore.plots.looks import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis

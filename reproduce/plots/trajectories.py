@@ -12,8 +12,10 @@ import networkx as nx
 import numpy as np
 
 from graphscore.errors import OutputError
+from graphscore.plots.communities import communities
 from graphscore.plots.figure import new_figure, write_figure
-from graphscore.plots.graphs import check_picture, communities, draw_graph, layout
+from graphscore.plots.graphs import check_picture, draw_graph
+from graphscore.plots.layouts import layout
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,16 @@ from graphscore.models.connected import SampledGraphs, connected_only
 from graphscore.models.diffusion import guided_model
 from graphscore.models.registry import check_settings
 from graphscore.models.request import check_number, resolve_request
+from graphscore.parameters import Parameters
 from graphscore.seeding import torch_generator
+from graphscore.shown import Rows, Shown
 from graphscore.training import TrainingRecord
 
+PICTURED = 8
+"""Graphs of each kind that a notebook shows of a generator."""
 
-class TrainedGenerator:
+
+class TrainedGenerator(Parameters, Shown):
     """Everything that `GraphGenerator` does but `fit`; arguments are described there."""
 
     def __init__(
@@ -46,6 +51,7 @@ class TrainedGenerator:
     ) -> None:
         given = {name: value for name, value in sections.items() if value is not None}
         self._given = {**({} if model is None else {"model": model}), "seed": seed, **given}
+        self._device = device
         self.device = resolve_device(device)
         self._on_cpu = self.device.type == "cpu"
         check_settings(self._given, on_cpu=self._on_cpu)
@@ -55,6 +61,7 @@ class TrainedGenerator:
         self._draws = 0
         self.history: list[TrainingRecord] = []
         """Records of the last training in this process, and of the run that it continued."""
+        self._newest: list[nx.Graph[Any]] = []
 
     @classmethod
     def from_settings(cls, settings: RunSettings | Mapping[str, Any], **options: Any) -> Self:
@@ -65,6 +72,21 @@ class TrainedGenerator:
         """
         given = settings if isinstance(settings, Mapping) else settings.model_dump()
         return cls(**given, **options)
+
+    def _arguments(self) -> dict[str, Any]:
+        return {
+            "model": None,
+            **self._given,
+            "device": self._device,
+            "accelerate": self.accelerate,
+            "show_progress": self.show_progress,
+        }
+
+    def _take_over(self, made: Self) -> None:
+        made._draws, made._newest = self._draws, self._newest
+        if self._artifact is not None:
+            made._hold(self._artifact)
+        vars(self).update(vars(made))
 
     def _trained(self) -> Artifact:
         if self._artifact is None:
@@ -157,12 +179,52 @@ class TrainedGenerator:
             draw = partial(random, *attempt, device=self.device)
             return SamplingRun(draw, self.device, self.accelerate, self.show_progress)
 
-        graphs = model.sample(request, run())
-        if not connected:
-            return SampledGraphs(graphs)
-        return connected_only(
-            graphs, request, lambda asked, k: model.sample(asked, run("again", k))
-        )
+        graphs = SampledGraphs(model.sample(request, run()))
+        if connected:
+            graphs = connected_only(
+                graphs, request, lambda asked, k: model.sample(asked, run("again", k))
+            )
+        self._newest = graphs[:PICTURED]
+        return graphs
+
+    def plot_samples(self, n: int = 16, **options: Any) -> Any:
+        """Draw new graphs, beside training graphs if it was trained in this process.
+
+        Args:
+            n: how many.
+            options: as of `sample`.
+
+        Returns:
+            A matplotlib Figure; `figure.savefig("samples.png")` writes it.
+
+        Raises:
+            SettingsError, GraphscoreError: as of `sample`.
+        """
+        samples = self.sample(n, **options)
+        return self._drawn({"samples": samples}, n, columns=4)
+
+    def _drawn(self, graphs: dict[str, Any], number: int, *, columns: int) -> Any:
+        """Draw graphs in a block for each kind, after as many training graphs if there are any."""
+        from graphscore.plots import comparison
+
+        training = self._trained().graphs
+        known = {} if training is None else {"training graphs": training[:number]}
+        return comparison({**known, **graphs}, columns, -(-number // columns), self.schema)
+
+    def _rows(self) -> Rows:
+        """Return what there is to know of it, as pairs of a heading and a text."""
+        if self._artifact is None:
+            return [("model", self.settings.model), ("trained", "not yet: call fit")]
+        return self._artifact.rows()
+
+    def _picture(self) -> str:
+        """Return training graphs and the newest samples, as far as they are at hand, as HTML."""
+        from graphscore.plots import html_picture
+
+        samples = {"newest samples": self._newest} if self._newest else {}
+        if self._artifact is None or not (samples or self._artifact.graphs):
+            return ""
+        return html_picture(self._drawn(samples, PICTURED, columns=4))
 
     def sampler_settings(self, changes: Any = None) -> Any:
         """Return the sampling settings that `sample(..., sampling=changes)` would use."""
@@ -325,9 +387,17 @@ class TrainedGenerator:
 
     def _of(self, artifact: Artifact) -> Self:
         """Return a generator of a trained model on the device of this one."""
-        made = type(self).from_settings(artifact.model.settings, device=str(self.device))
-        made.accelerate, made.show_progress = self.accelerate, self.show_progress
+        made = type(self).from_settings(
+            artifact.model.settings,
+            device=str(self.device),
+            accelerate=self.accelerate,
+            show_progress=self.show_progress,
+        )
+        return made._hold(artifact)
+
+    def _hold(self, artifact: Artifact) -> Self:
+        """Have a trained model, on the device of this generator."""
         if artifact.model.network is not None:
             artifact.model.network.to(self.device).eval()
-        made._artifact = artifact
-        return made
+        self._artifact = artifact
+        return self

@@ -10,7 +10,8 @@ import pytest
 
 from graphscore.errors import OutputError
 from graphscore.plots import check_picture, draw_comparison
-from graphscore.plots.graphs import communities, layout
+from graphscore.plots.communities import communities
+from graphscore.plots.layouts import layout
 
 GRAPHS = {
     "empty": nx.empty_graph(0),

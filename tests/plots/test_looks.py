@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from functools import partial
 from itertools import pairwise
 
 import networkx as nx
@@ -14,18 +15,22 @@ from matplotlib.colors import to_hex
 from graphscore.errors import GraphDataError
 from graphscore.graphs import AttributeSettings, Schema
 from graphscore.plots import draw_comparison
+from graphscore.plots.communities import communities
 from graphscore.plots.figure import new_figure
-from graphscore.plots.graphs import PALETTE, communities, comparison, draw_graph, layout
+from graphscore.plots.graphs import comparison, draw_graph
+from graphscore.plots.layouts import layout
 from graphscore.plots.looks import (
     EDGE_LOOKS,
     ELEMENTS,
     NEGATIVE,
     NODE_LOOKS,
     OTHER_NODES,
+    PALETTE,
     THINNEST,
     WIDEST,
     WIDTH,
     EdgeLook,
+    Looks,
 )
 
 
@@ -70,9 +75,11 @@ def lines(figure):
     ]
 
 
-def as_before(graph, axis):
-    """How graphs were drawn that carry nothing."""
-    where, community = layout(graph), communities(graph)
+def as_expected(graph, axis, coloured):
+    """How graphs are drawn that carry nothing."""
+    where, community = layout(graph), dict.fromkeys(graph, 0)
+    if coloured:
+        community = communities(graph)
     inside = [edge for edge in graph.edges if community[edge[0]] == community[edge[1]]]
     between = [edge for edge in graph.edges if community[edge[0]] != community[edge[1]]]
     scale = min(1.0, 30 / max(1, len(graph)))
@@ -96,28 +103,47 @@ def told_communities():
     return graph
 
 
+KEY = {"communities": ["one", "another", "and so on", "edge between two"]}
+
+
 @pytest.mark.parametrize(
-    "graph",
+    ("graph", "coloured"),
     [
-        nx.empty_graph(3),
-        nx.path_graph(1),
-        nx.connected_caveman_graph(6, 6),
-        nx.disjoint_union(nx.cycle_graph(4), nx.path_graph(3)),
-        told_communities(),
-        typed("CNO", "element")[0],  # of no interest without a schema
+        pytest.param(nx.empty_graph(3), False, id="no edges"),
+        pytest.param(nx.path_graph(1), False, id="one node"),
+        pytest.param(nx.connected_caveman_graph(6, 6), True, id="communities"),
+        pytest.param(nx.disjoint_union(nx.cycle_graph(4), nx.path_graph(3)), False, id="parts"),
+        pytest.param(nx.random_labeled_tree(30, seed=1), False, id="tree"),
+        pytest.param(nx.gnp_random_graph(20, 0.3, seed=1), False, id="random"),
+        pytest.param(nx.watts_strogatz_graph(16, 4, 0.2, seed=1), False, id="ring"),
+        pytest.param(told_communities(), True, id="told communities"),
+        # of no interest without a schema
+        pytest.param(typed("CNO", "element")[0], False, id="not asked for"),
     ],
-    ids=["no edges", "one node", "communities", "two parts", "told communities", "not asked for"],
 )
-def test_graphs_that_carry_nothing_are_drawn_as_before(graph):
+def test_colours_are_communities_and_the_key_says_so(graph, coloured):
+    """Those of graphs that carry nothing; without communities there is one colour and no key."""
     pixels = []
-    for draw in (as_before, draw_graph):
+    looks = Looks.of([graph], Schema())
+    for draw in (partial(as_expected, coloured=coloured), partial(draw_graph, looks=looks)):
         figure = new_figure(2, 2)
         draw(graph, figure.subplots())
         figure.canvas.draw()
         pixels.append(np.asarray(figure.canvas.buffer_rgba()).copy())
     assert (pixels[0] == pixels[1]).all()
     figure = comparison({"a": [graph], "b": []}, 4, 4, Schema())
-    assert (figure.legends, figure.get_size_inches().tolist()) == ([], [2 * 4 * 1.15 + 0.4, 1.65])
+    assert texts(figure) == (KEY if coloured else {})
+    width, height = figure.get_size_inches().tolist()
+    assert width == 2 * 4 * 1.15 + 0.4
+    assert height == 1.65 if not coloured else height > 1.65
+
+
+def test_colours_are_those_of_most_graphs():
+    """All graphs of a picture have communities, or none; those without nodes do not count."""
+    caves, ring = nx.connected_caveman_graph(6, 6), nx.watts_strogatz_graph(16, 4, 0.2, seed=1)
+    assert texts(comparison({"a": [caves, caves, ring]})) == KEY
+    assert texts(comparison({"a": [caves], "b": [ring, nx.empty_graph(0)]})) == {}
+    assert texts(comparison({"a": []})) == {}
 
 
 def test_types_of_nodes_have_colours_in_their_order():

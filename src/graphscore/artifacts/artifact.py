@@ -44,6 +44,25 @@ class Artifact:
     graphs: Sequence[nx.Graph[Any]] | None = None
     made_with: MadeWith | None = None
 
+    def rows(self) -> list[tuple[str, str]]:
+        """Return what a person wants to know first, as pairs of a heading and a text."""
+        model, graphs, (low, high) = self.model, self.training_graphs, self.model.sizes.range
+        parameters = sum(weights.numel() for weights in model.weights().values())
+        carried = dict(model.schema.in_words())
+        found = {
+            "model": model.settings.model,
+            "trained on": f"{graphs.source}, {graphs.graphs} graphs",
+            "nodes": f"{low} to {high}",
+            "communities": model.communities and model.communities.in_words(),
+            "learns": ", ".join(["edges", *carried]),
+            **carried,
+            "what nodes carry": model.nodes and model.nodes.in_words(),
+            "steps": model.settings.steps and f"{self.step} of {model.settings.steps}",
+            "parameters": parameters and f"{parameters}",
+            "training time": f"{self.seconds:.0f} s",
+        }
+        return [(heading, str(text)) for heading, text in found.items() if text]
+
     def document(self, device: torch.device) -> ModelDocument:
         """Return everything but the weights."""
         return ModelDocument(

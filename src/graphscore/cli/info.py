@@ -90,7 +90,7 @@ def report(
     Args:
         document: of its checkpoint, where that was read already.
     """
-    from graphscore.artifacts import RunFolder, model_of, read_checkpoint
+    from graphscore.artifacts import Artifact, RunFolder, model_of, read_checkpoint
     from graphscore.settings import in_one_line
 
     document = document or read_checkpoint(run)[0]
@@ -124,15 +124,8 @@ def report(
         print_json({**record, **(more or {})})
         return
     rows = [
-        ["model", settings["model"]],
-        ["trained on", f"{graphs.source}, {graphs.graphs} graphs"],
-        ["nodes", f"{low} to {high}"],
-        *([["communities", communities.in_words()]] if communities is not None else []),
-        *schema.in_words(),
-        *([["what nodes carry", nodes.in_words()]] if nodes is not None else []),
-        *([["steps", f"{document.step} of {steps}"]] if steps else []),
+        *map(list, Artifact(model, graphs, document.step, document.seconds).rows()),
         *([_loss_row(last, settings)] if last else []),
-        ["training time", f"{document.seconds:.0f} s"],
         ["made with", in_one_line(record["made_with"])],
         ["files", ", ".join(record["files"])],
         *[[name, in_one_line(part)] for name, part in settings.items() if isinstance(part, dict)],

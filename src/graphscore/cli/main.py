@@ -11,6 +11,7 @@ from graphscore.cli import datasets
 from graphscore.cli.bench import bench
 from graphscore.cli.demo import demo
 from graphscore.cli.evaluate import evaluate
+from graphscore.cli.examples import example_of
 from graphscore.cli.guide import guide
 from graphscore.cli.info import info
 from graphscore.cli.program import run
@@ -27,8 +28,12 @@ app = App(
     help_format="markdown",
 )
 for command in (train, sample, guide, evaluate, split, demo, info, bench):
-    app.command(command)
+    app.command(command, help_epilogue=example_of(command.__name__))
+datasets.app.help_epilogue = example_of("datasets")
 app.command(datasets.app)
+app.register_install_completion_command(
+    help="Install completion of commands and options for your shell (bash, zsh, fish, PowerShell)."
+)
 
 
 def main(tokens: Sequence[str] | None = None) -> NoReturn:

@@ -13,6 +13,7 @@ from cyclopts import Parameter
 
 from graphscore.cli.data import FormatName
 from graphscore.cli.option_types import Flag, Number, WholeNumber
+from graphscore.cli.picture import draw_samples
 from graphscore.cli.sampler_options import SamplerOptions
 from graphscore.cli.sizes import parsed_sizes
 from graphscore.cli.standard_streams import apart_from
@@ -72,7 +73,7 @@ def sample(
         conditioned on communities; those of training graphs if not given.
     picture
         Also draw the first 16 graphs, with what nodes and edges carry, into this .png, .pdf or .svg
-        file.
+        file; beside training graphs, if they are few and still where they were.
     seed
         Same seed, same graphs. A new one is drawn and shown if not given.
     device
@@ -110,7 +111,7 @@ def sample(
     write_graphs(target, _as_kept(graphs, target, format), format=format)
     _say_invalid(graphs, target, format)
     if picture is not None:
-        _draw(graphs[:16], picture, generator.schema)
+        draw_samples(graphs, picture, place, generator.schema)
     guide = getattr(generator.settings, "guide", None)
     record = {
         "model": place.pretrained or run,
@@ -136,20 +137,6 @@ def _summary(record: dict[str, Any], connected: bool) -> str:
         f"{record['graphs']} {kind} written to {record['samples']} in {record['seconds']:.1f} s "
         f"(seed {record['seed']})"
     )
-
-
-def _draw(graphs: list[nx.Graph[Any]], picture: Path, schema: Schema) -> None:
-    """Draw graphs; say what is missing to draw molecules as such."""
-    from graphscore.errors import MissingExtraError
-    from graphscore.graphs.molecules import is_molecular, rdkit
-    from graphscore.plots import draw_comparison
-
-    try:
-        if is_molecular(schema.names):
-            rdkit("Drawing structural formulae")
-    except MissingExtraError as error:
-        say(f"{picture}: molecules are drawn as other graphs. {error}")
-    draw_comparison({"samples": graphs}, picture, schema=schema)
 
 
 def _say_invalid(graphs: list[nx.Graph[Any]], target: Path, format: str | None) -> None:

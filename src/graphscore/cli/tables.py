@@ -55,6 +55,8 @@ def print_table(
 
 def print_evaluations(title: str, results: Mapping[str, EvaluationResult]) -> None:
     """Print the MMDs of several sets of graphs to the same reference graphs."""
+    from graphscore.metrics.novelty import share_in_words
+
     rows = []
     names = list(next(iter(results.values())).measured)
     for name, result in results.items():
@@ -63,8 +65,8 @@ def print_evaluations(title: str, results: Mapping[str, EvaluationResult]) -> No
                 name,
                 f"{result.sample_count}",
                 *(f"{value:.4f}" for value in result.measured.values()),
-                _share(result.uniqueness, result.uniqueness_low),
-                _share(result.novelty, result.novelty_low),
+                share_in_words(result.uniqueness, result.uniqueness_low),
+                share_in_words(result.novelty, result.novelty_low),
             ]
         )
     columns = ["", "graphs", *names, "unique", "novel"]
@@ -91,10 +93,3 @@ def print_molecules(title: str, result: MoleculeResult) -> None:
         rows.append([name.upper(), text, "", note])
     print_table(title, ["", "value", "95 % interval", "count"], rows)
     print_text(result.protocol)
-
-
-def _share(share: float | None, low: float | None) -> str:
-    """Return a share in percent, as a range where pairs of graphs were not decided."""
-    if share is None:
-        return ""
-    return f"{share:.0%}" if low is None or low == share else f"{low:.0%} to {share:.0%}"

@@ -47,6 +47,7 @@ class SigmaLevels(Settings):
     """
 
     sigmas: Sigmas = PAPER_SIGMAS
+    """Noise levels, largest first; each is trained and sampled at."""
 
     _falling = field_validator("sigmas")(strictly_falling)
 

@@ -36,8 +36,9 @@ from graphscore.metrics.isomorphism import (
 )
 from graphscore.metrics.kernels import cumulative, gaussian, gaussian_emd, gaussian_tv, normalised
 from graphscore.metrics.mmd import mmd
-from graphscore.metrics.novelty import Shares
+from graphscore.metrics.novelty import Shares, share_in_words
 from graphscore.metrics.orbits import union_orbit_counts
+from graphscore.shown import Rows, Shown
 
 ESTIMATOR = "biased squared MMD"
 
@@ -105,8 +106,8 @@ DESCRIPTORS: dict[str, Descriptor] = {
 """Descriptors by the name that their MMD has in results."""
 
 
-@dataclass(frozen=True)
-class EvaluationResult:
+@dataclass(frozen=True, repr=False)
+class EvaluationResult(Shown):
     """How far samples are from reference graphs, with everything needed to compare the numbers.
 
     Attributes:
@@ -185,6 +186,17 @@ class EvaluationResult:
         if not self.attributes:
             del fields["attributes"]
         return {**distances, **fields, **self.measured}
+
+    def _rows(self) -> Rows:
+        """Return what was measured, as pairs of a heading and a text."""
+        found = {
+            **{f"MMD, {name}": f"{value:.4f}" for name, value in self.measured.items()},
+            "unique": share_in_words(self.uniqueness, self.uniqueness_low),
+            "novel": share_in_words(self.novelty, self.novelty_low),
+            "graphs": f"{self.sample_count} against {self.reference_count}",
+            "kernel": self.kernel,
+        }
+        return [(heading, text) for heading, text in found.items() if text]
 
     def __str__(self) -> str:
         shares = f"unique {self.uniqueness:.1%}"

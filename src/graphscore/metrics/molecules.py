@@ -21,6 +21,7 @@ from graphscore.graphs.molecules import molecule_of, rdkit, sanitised
 from graphscore.metrics.disjoint_union import check_kind
 from graphscore.metrics.nspdk import Labelled, MeanFeatures, squared_mmd
 from graphscore.metrics.vun import wilson_interval
+from graphscore.shown import Rows, Shown
 
 Molecules = Sequence["nx.Graph[Any] | str"]
 """Graphs with the attributes `element` and `bond`, or SMILES."""
@@ -152,8 +153,8 @@ class Proportion:
         return f"{share} ({interval})" if share else "nothing to count"
 
 
-@dataclass(frozen=True)
-class MoleculeResult:
+@dataclass(frozen=True, repr=False)
+class MoleculeResult(Shown):
     """What was measured of molecules; see `evaluate_molecules`.
 
     Attributes:
@@ -191,6 +192,15 @@ class MoleculeResult:
     protocol: str
     versions: dict[str, str]
     seconds: float
+
+    def _rows(self) -> Rows:
+        """Return what was measured, as pairs of a heading and a text."""
+        shares = ("valid", "valid_as_is", "connected", "unique", "novel")
+        found = {name.replace("_", " "): getattr(self, name) for name in shares}
+        found["FCD"] = None if self.fcd is None else f"{self.fcd:.3f}"
+        found["NSPDK"] = None if self.nspdk is None else f"{self.nspdk:.5f}"
+        found["molecules"] = f"{self.sample_count} against {self.reference_count}"
+        return [(heading, str(text)) for heading, text in found.items() if text is not None]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as plain values that JSON can hold."""

@@ -150,3 +150,14 @@ between 97.0% and 98.0%'
         return ": ".join(
             [not_decided(self.undecided, max_steps), *([", ".join(ranges)] if ranges else [])]
         )
+
+
+def share_in_words(share: float | None, low: float | None) -> str:
+    """Return a share in percent, as a range where pairs of graphs were not decided.
+
+    >>> share_in_words(0.5, None), share_in_words(0.5, 0.25), share_in_words(None, None)
+    ('50%', '25% to 50%', '')
+    """
+    if share is None:
+        return ""
+    return f"{share:.0%}" if low is None or low == share else f"{low:.0%} to {share:.0%}"

@@ -15,15 +15,23 @@ import numpy as np
 
 from graphscore.atomic import check_place
 from graphscore.errors import GraphDataError, OutputError
-from graphscore.graphs import COMMUNITY, Schema
+from graphscore.graphs import Schema
+from graphscore.plots.communities import communities
 from graphscore.plots.figure import new_figure, write_figure
 from graphscore.plots.formulae import Formula, formula_of
 from graphscore.plots.key import add_key
-from graphscore.plots.looks import NO_LOOKS, OUTLINE, EdgeLook, Looks, NodeLook
+from graphscore.plots.layouts import layout
+from graphscore.plots.looks import (
+    BETWEEN,
+    INSIDE,
+    NO_LOOKS,
+    OUTLINE,
+    PALETTE,
+    EdgeLook,
+    Looks,
+    NodeLook,
+)
 
-PALETTE = ("#2a6f97", "#e07a5f", "#81b29a", "#f2cc8f", "#6d597a", "#b56576", "#355070", "#bc6c25")
-EDGE_INSIDE, EDGE_BETWEEN = "#8d99ae", "#d62828"
-_INSIDE, _BETWEEN = EdgeLook(EDGE_INSIDE), EdgeLook(EDGE_BETWEEN, layer=1)
 NO_SCHEMA = Schema()
 SIZE, TYPED_SIZE = 1.15, 1.6
 """Inches of a graph, and of one that carries something."""
@@ -34,36 +42,6 @@ TYPED_NODES = 1.4
 FORMATS = (".png", ".pdf", ".svg")
 FULL_SIZE_NODES = 30
 """Largest number of nodes at which nodes have full size; those of larger graphs are smaller."""
-
-
-def layout(graph: nx.Graph[Any]) -> dict[Any, np.ndarray]:
-    """Return node positions by graph distances (Kamada and Kawai), components side by side."""
-    if graph.number_of_nodes() < 2:
-        return {node: np.zeros(2) for node in graph}
-    distances = dict(nx.all_pairs_shortest_path_length(graph))
-    widest = max(max(row.values()) for row in distances.values())
-    # Nodes of different components get a distance slightly above the largest finite one.
-    full = {u: {v: distances[u].get(v, widest + 1.5) for v in graph} for u in graph}
-    positions: dict[Any, np.ndarray] = nx.kamada_kawai_layout(graph, dist=full)
-    return positions
-
-
-def communities(graph: nx.Graph[Any]) -> dict[Any, int]:
-    """Return the community of each node: the node attribute "community" if all nodes have it.
-
-    Otherwise communities are found by greedy modularity and numbered from the largest.
-    """
-    given = nx.get_node_attributes(graph, COMMUNITY)
-    if len(given) == len(graph):
-        number_of = {value: number for number, value in enumerate(dict.fromkeys(given.values()))}
-        return {node: number_of[value] for node, value in given.items()}
-    if graph.number_of_edges() == 0:
-        return dict.fromkeys(graph, 0)
-    names = list(graph)
-    # networkx compares node labels, which fails for mixed types, so nodes are numbered first.
-    numbered = nx.relabel_nodes(graph, {name: number for number, name in enumerate(names)})
-    parts = nx.community.greedy_modularity_communities(numbered)
-    return {names[node]: number for number, part in enumerate(parts) for node in part}
 
 
 @dataclass(frozen=True)
@@ -79,7 +57,7 @@ class _Drawing:
             self.formula.draw(axis)
         else:
             draw_graph(self.graph, axis, looks=looks)
-            axis.set_title(self.remark, fontsize=7, color=EDGE_BETWEEN, pad=0)
+            axis.set_title(self.remark, fontsize=7, color=BETWEEN.colour, pad=0)
 
 
 def _drawings(name: str, graphs: Sequence[nx.Graph[Any]], schema: Schema) -> list[_Drawing]:
@@ -100,9 +78,10 @@ def draw_comparison(
 ) -> None:
     """Draw the first graphs of each group in a block of its own and write the figure.
 
-    Nodes are coloured by community and sized by degree; edges between communities are red. Rows
-    that are empty in all groups are left out. What nodes and edges carry is drawn as `Looks` says,
-    with a key below; molecules as structural formulae, those that are not valid as other graphs.
+    Nodes are sized by degree. Where most graphs have communities, nodes are coloured by them and
+    edges between them are red. Planar graphs are drawn without crossings. Rows that are empty in
+    all groups are left out. What nodes and edges carry is drawn as `Looks` says; molecules as
+    structural formulae, those that are not valid as other graphs. A key says what colours mean.
 
     Args:
         groups: heading and graphs of each block, left to right.
@@ -129,7 +108,10 @@ def draw_comparison(
 
 
 def comparison(
-    groups: Mapping[str, Sequence[nx.Graph[Any]]], columns: int, rows: int, schema: Schema
+    groups: Mapping[str, Sequence[nx.Graph[Any]]],
+    columns: int = 4,
+    rows: int = 4,
+    schema: Schema = NO_SCHEMA,
 ) -> Any:
     """Return the figure that `draw_comparison` writes."""
     rows = min(rows, max(1, *(ceil(len(graphs) / columns) for graphs in groups.values())))
@@ -181,21 +163,22 @@ def draw_graph(
 
     Args:
         where: position of each node, by default from `layout`.
-        community: community of each node, by default from `communities`.
+        community: community of each node; by default as `looks` says.
         looks: how what nodes and edges carry looks.
     """
     where = layout(graph) if where is None else where
     nodes = looks.of_nodes(graph)
     plain, outline = [EdgeLook()] * graph.size(), OUTLINE
     if nodes is None:
-        community = communities(graph) if community is None else community
+        if community is None:
+            community = communities(graph) if looks.communities else dict.fromkeys(graph, 0)
         nodes = [NodeLook(PALETTE[community[node] % len(PALETTE)]) for node in graph]
-        plain = [(_INSIDE, _BETWEEN)[community[u] != community[v]] for u, v in graph.edges]
+        plain = [(INSIDE, BETWEEN)[community[u] != community[v]] for u, v in graph.edges]
         outline = {"linewidths": 0}
     _draw_edges(graph, axis, where, looks.of_edges(graph, plain))
     # Smaller nodes in large graphs, so that they do not hide edges.
     scale = min(1.0, FULL_SIZE_NODES / max(1, len(graph)))
-    scale *= 1.0 if looks == NO_LOOKS else TYPED_NODES
+    scale *= TYPED_NODES if looks.carry else 1.0
     drawn: dict[str, list[tuple[Any, NodeLook]]] = {}
     for node, look in zip(graph, nodes):
         drawn.setdefault(look.marker, []).append((node, look))

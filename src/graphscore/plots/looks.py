@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from graphscore.graphs.attribute_values import Attributes
 from graphscore.graphs.attributes import Scale, Types
 from graphscore.graphs.schema import Schema
+from graphscore.plots.communities import have_communities
 from graphscore.streams import visible
 
 LONGEST_LABEL = 24
@@ -24,6 +25,8 @@ WIDTH = 0.7
 THINNEST, WIDEST = 0.4, 3.2
 """Widths of edges with the smallest and the largest weight."""
 COLOUR_MAP = "viridis"
+PALETTE = ("#2a6f97", "#e07a5f", "#81b29a", "#f2cc8f", "#6d597a", "#b56576", "#355070", "#bc6c25")
+"""Colours of communities; the first is that of nodes without."""
 OUTLINE: dict[str, Any] = {"linewidths": 0.4, "edgecolors": "#343a40"}
 """Of nodes whose colours may be light."""
 
@@ -60,6 +63,9 @@ class EdgeLook:
         inner = range(2 * self.lines - 1, 0, -2)
         return [((self.colour, "white")[k % 2], n * width) for k, n in enumerate(inner)]
 
+
+INSIDE, BETWEEN = EdgeLook("#8d99ae"), EdgeLook("#d62828", layer=1)
+"""Looks of edges inside and between communities, of nodes that carry nothing."""
 
 Look = TypeVar("Look", NodeLook, EdgeLook)
 
@@ -134,6 +140,17 @@ class KeyPart:
         return 2.6 if any(isinstance(look, EdgeLook) for look, *_ in self.entries) else 1.0
 
 
+COMMUNITY_KEY = KeyPart(
+    "communities",
+    [
+        (NodeLook(PALETTE[0]), WIDTH, "one"),
+        (NodeLook(PALETTE[1]), WIDTH, "another"),
+        (NodeLook(PALETTE[2]), WIDTH, "and so on"),
+        (BETWEEN, WIDTH, "edge between two"),
+    ],
+)
+
+
 @dataclass(frozen=True)
 class TypeLooks(Generic[Look]):
     """The looks of types.
@@ -194,6 +211,7 @@ class Looks:
         feature, weight: numbers that are drawn, as colours of nodes and widths of edges.
         negative: whether there are negative weights.
         left_out: names of attributes that are not drawn.
+        communities: whether nodes are coloured by community.
     """
 
     nodes: TypeLooks[NodeLook] | None = None
@@ -202,6 +220,12 @@ class Looks:
     weight: Range | None = None
     negative: bool = False
     left_out: Sequence[str] = ()
+    communities: bool = False
+
+    @property
+    def carry(self) -> bool:
+        """Whether anything is drawn that nodes and edges carry."""
+        return replace(self, communities=False) != NO_LOOKS
 
     @classmethod
     def of(cls, graphs: Sequence[nx.Graph[Any]], schema: Schema) -> Looks:
@@ -232,6 +256,8 @@ class Looks:
         elif features and any(map(len, graphs)):
             (scale,) = features
             found["feature"] = Range.of(scale, of_nodes.numbers(scale.name))
+        if "nodes" not in found and "feature" not in found:
+            found["communities"] = have_communities(graphs)
         return cls(**found)
 
     def of_nodes(self, graph: nx.Graph[Any]) -> list[NodeLook] | None:
@@ -277,7 +303,8 @@ class Looks:
 
     def key(self) -> list[KeyPart]:
         """Return what says which look stands for what; nothing if nothing is carried."""
-        parts = [each.key() for each in (self.nodes, self.edges) if each is not None]
+        parts = [COMMUNITY_KEY] if self.communities else []
+        parts += [each.key() for each in (self.nodes, self.edges) if each is not None]
         parts = [part for part in parts if part.entries]
         if self.weight is not None:
             widths = self._widths(np.array(self.weight.steps))
