@@ -90,6 +90,10 @@ def sparse_candidate(
     reading.check_nodes(source, size)
     values = arrays["data"]
     right = all(each.shape == values.shape and each.dtype.kind in "iu" for each in ends)
+    if values.dtype.kind not in "buif":
+        raise GraphDataError(
+            f"{source}: a sparse matrix of type {values.dtype}, but numbers are expected."
+        )
     if values.ndim != 1 or not right or any(((e < 0) | (e >= size)).any() for e in ends):
         raise GraphDataError(
             f"{source}: the arrays of this sparse matrix do not fit its shape {(size, size)}. "
@@ -97,6 +101,7 @@ def sparse_candidate(
         )
     reading.check_edges(source, (len(values) - size) // 2)
     rows, columns = (each.astype(np.int32) for each in ends)
+    values = values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
     return _candidates({source: coo_matrix((values, (rows, columns)), (size, size))}, reading)
 
 
