@@ -108,7 +108,11 @@ def sparse(**changes):
         (decode_npz, sparse(indices=[1, -1]), "do not fit its shape"),
         (decode_npz, sparse(indices=[1.0, 0.0]), "do not fit its shape"),
         (decode_npz, sparse(data=[1]), "do not fit its shape"),
-        (decode_npz, sparse(indptr=[0, 1, 2, 2], shape=[3, 3], data=["1", "1"]), "a sparse matrix of type <U1"),
+        (
+            decode_npz,
+            sparse(indptr=[0, 1, 2, 2], shape=[3, 3], data=["1", "1"]),
+            "a sparse matrix of type <U1",
+        ),
         (decode_matrix_market, b"0 1\n", "not a Matrix Market file"),
         (decode_matrix_market, b"%%MatrixMarket vector array real general\n2\n", "not a Matrix M"),
         (decode_matrix_market, PATTERN + b"2 2\n", "not a Matrix Market file"),
