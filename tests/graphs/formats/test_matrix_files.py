@@ -12,7 +12,8 @@ import scipy.sparse as sp
 
 from graphscore.errors import GraphDataError
 from graphscore.graphs import read_graphs, write_graphs
-from graphscore.graphs.formats.matrix_files import decode_matrix_market, decode_npy
+from graphscore.graphs.formats.matrix_files import decode_npy
+from graphscore.graphs.formats.matrix_market import decode_matrix_market
 from graphscore.graphs.formats.npz import decode_npz
 from graphscore.graphs.limits import Limits, Reading
 
@@ -113,20 +114,28 @@ def sparse(**changes):
             sparse(indptr=[0, 1, 2, 2], shape=[3, 3], data=["1", "1"]),
             "a sparse matrix of type <U1",
         ),
-        (decode_matrix_market, b"0 1\n", "not a Matrix Market file"),
-        (decode_matrix_market, b"%%MatrixMarket vector array real general\n2\n", "not a Matrix M"),
-        (decode_matrix_market, PATTERN + b"2 2\n", "not a Matrix Market file"),
-        (decode_matrix_market, PATTERN + b"2 2 x\n", "not a Matrix Market file"),
-        (decode_matrix_market, PATTERN, "not a Matrix Market file"),
+        (decode_matrix_market, b"0 1\n", "not a readable Matrix Market file"),
+        (
+            decode_matrix_market,
+            b"%%MatrixMarket vector array real general\n2\n",
+            "not a readable Matrix M",
+        ),
+        (decode_matrix_market, PATTERN + b"2 2\n", "not a readable Matrix Market file"),
+        (decode_matrix_market, PATTERN + b"2 2 x\n", "not a readable Matrix Market file"),
+        (decode_matrix_market, PATTERN, "not a readable Matrix Market file"),
         (decode_matrix_market, PATTERN + b"2 3 1\n1 2\n", r"shape \(2, 3\)"),
-        (decode_matrix_market, PATTERN + b"3 3 1\n1 4\n", "not a readable Matrix Market file"),
-        (decode_matrix_market, PATTERN + b"3 3 2\n1 2\n", "not a readable Matrix Market file"),
-        (decode_matrix_market, PATTERN + b"3 3 99\n1 2\n", "99 entries are stated, but the file"),
+        (
+            decode_matrix_market,
+            PATTERN + b"3 3 1\n1 4\n",
+            "line 3: .* rows and columns from 1",
+        ),
+        (decode_matrix_market, PATTERN + b"3 3 2\n1 2\n", "f: 1 entries, but 2 are stated"),
+        (decode_matrix_market, PATTERN + b"3 3 99\n1 2\n", "f: 1 entries, but 99 are stated"),
         (decode_matrix_market, PATTERN + b"999999 999999 1\n1 2\n", "999999 nodes, but at most"),
         (
             decode_matrix_market,
             PATTERN.replace(b"pattern", b"complex") + b"2 2 1\n2 1 1 1\n",
-            "adjacency matrix of type complex",
+            "line 1: not a readable .*complex.*'real', 'integer' or 'pattern'",
         ),
     ],
 )
@@ -162,3 +171,36 @@ def test_bytes_are_those_that_a_header_declares():
 def test_matrices_are_not_written(tmp_path):
     with pytest.raises(GraphDataError, match="only read"):
         write_graphs(tmp_path / "a.npy", [nx.path_graph(2)])
+
+
+DENSE = b"%%MatrixMarket matrix array integer general\n2 2\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (DENSE + b"0\n1\n1\n", r"not as many entries as a matrix of 2 rows has .4"),
+        (DENSE + b"0\n1\n1\n0\n0\n", "not as many entries"),
+        (DENSE + b"0\n1\n1 0\n", "line 5: .*an entry that is a number"),
+        (DENSE + b"0\n1\nx\n", "line 5: .*'x', but an entry"),
+        (PATTERN + b"2 2 1\n2 0\n", "rows and columns from 1 to 2"),
+        (PATTERN + b"2 2 1\n2\n", "2 whole numbers are expected"),
+        (PATTERN + b"2 2 1\n2 1 a\n", "an entry that is a number"),
+        (PATTERN.replace(b"pattern", b"real") + b"2 2 1\n2 1\n", "an entry that is a number"),
+        (PATTERN + b"2 2 1\n2 -1\n", "2 whole numbers"),
+        (PATTERN.replace(b"symmetric", b"skew-symmetric"), "'general' or 'symmetric'"),
+    ],
+)
+def test_lines_of_matrix_market_that_are_refused(text, words):
+    with pytest.raises(GraphDataError, match=words):
+        decode_matrix_market(text, "f", Reading())
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.coo_matrix])
+@pytest.mark.parametrize("symmetry", ["general", "symmetric"])
+def test_matrix_market_agrees_with_scipy(make, symmetry):
+    matrix = nx.to_numpy_array(nx.gnp_random_graph(9, 0.4, seed=3)) * np.arange(1, 10)
+    matrix = matrix + matrix.T
+    data = saved(scipy.io.mmwrite, make(matrix), symmetry=symmetry)
+    (candidate,) = decode_matrix_market(data, "f", Reading(edge_attributes=["weight"]))
+    assert np.array_equal(nx.to_numpy_array(candidate.graph), matrix)

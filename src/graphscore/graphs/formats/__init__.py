@@ -24,6 +24,7 @@ from graphscore.graphs.formats import (
     graph6,
     graphml,
     matrix_files,
+    matrix_market,
     node_link,
     npz,
     pajek,
@@ -114,7 +115,7 @@ FORMATS: dict[str, Format] = {
         (".npz",), npz.decode_npz, npz.encode_npz, compressed=True, keeps_attributes=True
     ),
     "npy": ManyPerFile((".npy",), matrix_files.decode_npy),
-    "matrixmarket": OnePerFile((".mtx",), matrix_files.decode_matrix_market),
+    "matrixmarket": OnePerFile((".mtx",), matrix_market.decode_matrix_market),
     "csv": ManyPerFile((".csv",), table.decode_table, table.encode_csv, keeps_attributes=True),
     "tsv": ManyPerFile((".tsv",), table.decode_table, table.encode_tsv, keeps_attributes=True),
     "graphml": OnePerFile((".graphml",), graphml.decode_graphml, graphml.encode_graphml, True),
