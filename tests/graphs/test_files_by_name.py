@@ -56,7 +56,7 @@ def test_a_name_without_a_known_suffix_has_no_format(tmp_path, name):
     with pytest.raises(GraphDataError, match="does not follow from the name") as caught:
         read_graphs(tmp_path / name)
     assert (
-        "Known suffixes are .g6, .s6, .json, .cyjs, .jsonl, .npz, .npy, .mtx, .csv, .tsv, "
+        "Known suffixes are .g6, .s6, .json, .jsonl, .cyjs, .npz, .npy, .mtx, .csv, .tsv, "
         ".graphml, .gml, .edges, .edgelist, .txt, .adjlist, .gexf, .net, .paj, .smi, .smiles, "
         ".sdf, .mol (also with .gz, except .npz), and folders of files in matrixmarket, graphml, "
         "gml, edgelist, adjlist, gexf, pajek format or in tu format. "

@@ -13,8 +13,9 @@ from graphscore.graphs.formats import FORMATS
 SUFFIXES = {
     "graph6": (".g6",),
     "sparse6": (".s6",),
-    "json": (".json", ".cyjs"),
+    "json": (".json",),
     "jsonl": (".jsonl",),
+    "cytoscape": (".cyjs",),
     "npz": (".npz",),
     "npy": (".npy",),
     "matrixmarket": (".mtx",),
@@ -31,7 +32,7 @@ SUFFIXES = {
     "sdf": (".sdf", ".mol"),
     "tu": (),
 }
-ONLY_READ = {"npy", "matrixmarket", "adjlist", "gexf", "pajek", "digress"}
+ONLY_READ = {"cytoscape", "npy", "matrixmarket", "adjlist", "gexf", "pajek", "digress"}
 WRITTEN = [name for name in SUFFIXES if name not in ONLY_READ]
 
 

@@ -106,11 +106,12 @@ FORMATS: dict[str, Format] = {
     "graph6": ManyPerFile((".g6",), graph6.decode_lines, graph6.encode_graph6),
     "sparse6": ManyPerFile((".s6",), graph6.decode_lines, graph6.encode_sparse6),
     "json": ManyPerFile(
-        (".json", ".cyjs"), node_link.decode_json, node_link.encode_json, keeps_attributes=True
+        (".json",), node_link.decode_json, node_link.encode_json, keeps_attributes=True
     ),
     "jsonl": ManyPerFile(
         (".jsonl",), node_link.decode_json, node_link.encode_lines, keeps_attributes=True
     ),
+    "cytoscape": ManyPerFile((".cyjs",), node_link.decode_json),
     "npz": ManyPerFile(
         (".npz",), npz.decode_npz, npz.encode_npz, compressed=True, keeps_attributes=True
     ),
