@@ -155,7 +155,13 @@ def many_per_file(form: ManyPerFile) -> Target:
     def read(data: bytes, folder: Path) -> None:
         read_as_graphs(written(folder, f"g{suffix}", data))
 
-    words = JSON_GRAPH if ".json" in suffix else TABLE if suffix in (".csv", ".tsv") else LINES
+    words = (
+        JSON_GRAPH
+        if ".json" in suffix or suffix == ".cyjs"
+        else TABLE
+        if suffix in (".csv", ".tsv")
+        else LINES
+    )
     encode = form.encode
     if encode is None:
         return Target(read, READ_ONLY[suffix], words)
@@ -209,6 +215,7 @@ def samples_seeds() -> list[bytes]:
 
 
 READ_ONLY: dict[str, Callable[[], list[bytes]]] = {
+    ".cyjs": lambda: [json.dumps(nx.cytoscape_data(g)).encode() for g in some_graphs()],
     ".npy": npy_seeds,
     ".mtx": market_seeds,
     ".adjlist": lambda: ["\n".join(nx.generate_adjlist(g)).encode() for g in some_graphs()],

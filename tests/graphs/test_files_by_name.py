@@ -56,9 +56,10 @@ def test_a_name_without_a_known_suffix_has_no_format(tmp_path, name):
     with pytest.raises(GraphDataError, match="does not follow from the name") as caught:
         read_graphs(tmp_path / name)
     assert (
-        "Known suffixes are .g6, .s6, .json, .jsonl, .npz, .graphml, .gml, .edges, .edgelist, "
-        ".txt, .smi, .smiles, .sdf, .mol (also with .gz, except .npz), and folders of files in "
-        "graphml, gml, edgelist format or in tu format. "
+        "Known suffixes are .g6, .s6, .json, .jsonl, .cyjs, .npz, .npy, .mtx, .csv, .tsv, "
+        ".graphml, .gml, .edges, .edgelist, .txt, .adjlist, .gexf, .net, .paj, .smi, .smiles, "
+        ".sdf, .mol (also with .gz, except .npz), and folders of files in matrixmarket, graphml, "
+        "gml, edgelist, adjlist, gexf, pajek format or in tu format. "
     ) in str(caught.value)
 
 
@@ -101,7 +102,10 @@ def test_the_format_that_is_asked_for_is_read(tmp_path, write_tu):
 
 def test_what_to_do_instead_is_said(tmp_path):
     """Of archives, other formats, folders of folders, and files of several endings."""
-    for name, words in (("g.zip", "Unpack the archive first"), ("g.net", "that networkx reads")):
+    for name, words in (
+        ("g.zip", "Unpack the archive first"),
+        ("g.dot", r"write_graphs\('graphs.json'"),
+    ):
         (tmp_path / name).write_bytes(b"1")
         with pytest.raises(GraphDataError, match=words):
             read_graphs(tmp_path / name)

@@ -33,7 +33,7 @@ def edge_sets(graphs):
     return [(list(g), {frozenset(edge) for edge in g.edges}) for g in graphs]
 
 
-@pytest.mark.parametrize("name", ["g.g6", "g.s6", "g.json", "g.jsonl", "g.npz", "g.g6.gz"])
+@pytest.mark.parametrize("name", ["g.g6", "g.s6", "g.json", "g.jsonl", "g.npz", "g.csv", "g.g6.gz"])
 @given(graphs=st.lists(simple_graphs(), min_size=1, max_size=4))
 @quick
 def test_round_trip_of_many(tmp_path, name, graphs):
@@ -134,6 +134,7 @@ ALPHABETS = {
     "g.gml": b'graph []node id edge source target label "01\n.&;',
     "g.graphml": b'<graphml></graph>node id="0" edge source target!&;\n',
     "g.json": b'[]{}:,"nodesedgeslinksidsourcetarget01.-e truefalsenull\\u\n',
+    "g.csv": b'source,target\n01;"\t.graph#-',
     "g.npz": b"PK\x01\x02\x03\x04\x00",
     "TOY_A.txt": b"0123,. -\n",
 }

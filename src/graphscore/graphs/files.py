@@ -63,7 +63,7 @@ def read_graphs(
     first one is built.
 
     Args:
-        path: .g6, .s6, .json, .cyjs, .jsonl, .npz, .npy, .mtx, table (.csv, .tsv), .graphml, .gml,
+        path: .g6, .s6, .json, .jsonl, .cyjs, .npz, .npy, .mtx, table (.csv, .tsv), .graphml, .gml,
             edge list (.edges, .edgelist, .txt), .adjlist, .gexf, Pajek (.net, .paj), SMILES (.smi,
             .smiles) or SDF (.sdf, .mol), all but .npz optionally with .gz; or a folder in TU format
             or of files in a format with one graph in each.
@@ -202,7 +202,9 @@ def lost_attributes(
     >>> lost_attributes("new.gml", Schema(node_type=Types(name="label", values=("C", "N"))))
     ['label']
     """
-    form, names = Named.of(Path(path), format).form, schema.names
+    target, names = Named.of(Path(path), format), schema.names
+    target.check_written(Path(path))
+    form = target.form
     always = always_carried(path, format=format)
     if not form.keeps_attributes or always != NOTHING:
         kept = (*always.of_nodes, *always.of_edges)

@@ -118,7 +118,9 @@ def test_what_is_not_finite_is_kept_or_refused(tmp_path, form, place, value):
     name = {"node": "x", "edge": "edge_attr"}[place] if form == "tu" else "a"
     for data in (graph.nodes if place == "node" else graph.edges).values():
         data[name] = value
-    if form in ("json", "jsonl", "tu"):
+    if form in ("csv", "tsv") and place == "node":
+        return  # which have no place for what nodes carry
+    if form in ("json", "jsonl", "tu", "csv", "tsv"):
         with pytest.raises(GraphDataError, match=r"Out of range float|NaN or infinity"):
             write_graphs(tmp_path / "set", [graph], format=form)
         assert not (tmp_path / "set").exists()

@@ -119,3 +119,77 @@ def test_loops_of_an_edge_list_are_dropped_on_request():
     assert list(candidate.graph.edges) == [(0, 1), (1, 2)]
     assert candidate.changes == ("self-loops dropped",)
     assert reading.edges_left == 0
+
+
+CARRIED = "0 1 {'weight': 2, 'bond': 'a # {'}\n1 2 {'bond': \"b\", 'weight': 0.5, 'more': [1]}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "edges"),
+    [
+        (
+            CARRIED,
+            ["weight", "bond"],
+            [{"weight": 2, "bond": "a # {"}, {"weight": 0.5, "bond": "b"}],
+        ),
+        (CARRIED, ["weight", "more"], [{"weight": 2}, {"weight": 0.5}]),
+        ("0 1 0.5\n1,2,2\n", ["weight"], [{"weight": 0.5}, {"weight": 2.0}]),
+        ("0 1 3 # three\n1 2\n1 0 3\n2 1\n", ["weight"], [{"weight": 3.0}, {}]),
+        ("0 1 1\n1 2 {'bond': True}\n", ["bond"], [{}, {"bond": True}]),
+        ("2 1 {'bond': 'b'}\n# x\n1 0 {'bond': 'a'}\n", ["bond"], [{"bond": "a"}, {"bond": "b"}]),
+    ],
+)
+def test_attributes_that_are_asked_for(text, asked, edges):
+    """Those that networkx writes behind edges, and weights in a third column."""
+    reading = Reading(edge_attributes=asked)
+    (candidate,) = decode_edge_list(text.encode(), "g", reading)
+    found = {(u, v): data for u, v, data in candidate.graph.edges(data=True)}
+    assert found == dict(zip([(0, 1), (1, 2)], edges))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("0 1 x\n", "g line 1: 'x' where a weight is expected"),
+        ("0 1 2 3\n", "g line 1: 4 columns"),
+        ("0 1\n1 2 {'a': b}\n", "g line 2: attributes that are not read"),
+        ("0 1 {'a'}\n", "g line 1: attributes that are not read"),
+        ("0 1 {1: 2}\n", "g line 1: attributes that are not read"),
+        (f"0 1 {{'a': {'[' * 5000}}}\n", "g line 1: attributes that are not read"),
+        (f"0 1 {{'a': '{'b' * 10_000}'}}\n", "of at most 10000 characters"),
+        ("0 1 1\n1 0 2\n", "has other attributes in the other direction"),
+    ],
+)
+def test_attributes_that_are_refused(text, words):
+    reading = Reading(edge_attributes=["weight", "a"])
+    with pytest.raises(GraphDataError, match=words):
+        list(decode_edge_list(text.encode(), "g", reading))
+
+
+def test_attributes_of_an_edge_list_count_as_bytes():
+    for limit in (32, 31):
+        reading = Reading(Limits(max_bytes=limit), edge_attributes=["weight"])
+        if limit == 32:
+            decode_edge_list(b"0 1 2\n1 2 3\n", "g", reading)
+        else:
+            with pytest.raises(GraphDataError, match="more than 31 bytes"):
+                decode_edge_list(b"0 1 2\n1 2 3\n", "g", reading)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "id,smiles\n1,CCO\n2,CC\n",
+            "g line 1: a column 'smiles', so this is a table of molecules",
+        ),
+        ("SMILES\nCCO\nCC\n", "g line 1: a column 'SMILES'"),
+        ("From To\na b\nb c\n", "'From' and 'To' look like the names of columns.* in .csv or .tsv"),
+        ("*Vertices 2\n", r"in the format Pajek, .* end in \.net"),
+        ("%%MatrixMarket matrix\n", r"in the format Matrix Market, .* end in \.mtx"),
+    ],
+)
+def test_tables_and_other_formats_are_named(text, words):
+    """Columns of molecules are no nodes, and names of columns no edge."""
+    with pytest.raises(GraphDataError, match=words):
+        decode_edge_list(text.encode(), "g", Reading())

@@ -24,6 +24,7 @@ from graphscore.graphs.formats import (
     graph6,
     graphml,
     matrix_files,
+    matrix_market,
     node_link,
     npz,
     pajek,
@@ -105,16 +106,17 @@ FORMATS: dict[str, Format] = {
     "graph6": ManyPerFile((".g6",), graph6.decode_lines, graph6.encode_graph6),
     "sparse6": ManyPerFile((".s6",), graph6.decode_lines, graph6.encode_sparse6),
     "json": ManyPerFile(
-        (".json", ".cyjs"), node_link.decode_json, node_link.encode_json, keeps_attributes=True
+        (".json",), node_link.decode_json, node_link.encode_json, keeps_attributes=True
     ),
     "jsonl": ManyPerFile(
         (".jsonl",), node_link.decode_json, node_link.encode_lines, keeps_attributes=True
     ),
+    "cytoscape": ManyPerFile((".cyjs",), node_link.decode_json),
     "npz": ManyPerFile(
         (".npz",), npz.decode_npz, npz.encode_npz, compressed=True, keeps_attributes=True
     ),
     "npy": ManyPerFile((".npy",), matrix_files.decode_npy),
-    "matrixmarket": OnePerFile((".mtx",), matrix_files.decode_matrix_market),
+    "matrixmarket": OnePerFile((".mtx",), matrix_market.decode_matrix_market),
     "csv": ManyPerFile((".csv",), table.decode_table, table.encode_csv, keeps_attributes=True),
     "tsv": ManyPerFile((".tsv",), table.decode_table, table.encode_tsv, keeps_attributes=True),
     "graphml": OnePerFile((".graphml",), graphml.decode_graphml, graphml.encode_graphml, True),

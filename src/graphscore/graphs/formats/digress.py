@@ -126,7 +126,7 @@ def _numbers(
 
 
 def _unexpected(source: str, number: int, line: str, expected: str) -> GraphDataError:
-    found = repr(line[:40]) if line else "the end of the file"
+    found = repr(line[:40]) if line else "the file ends within this graph"
     return GraphDataError(
         f"{source} line {number}: {found}, but {expected} is expected, as in samples of DiGress. "
         "Check that the file is whole."

@@ -1,4 +1,4 @@
-"""Adjacency matrices in files: `.npy` of numpy, sparse `.npz` of scipy, Matrix Market `.mtx`.
+"""Adjacency matrices in files: `.npy` of numpy and sparse `.npz` of scipy.
 
 Entries other than 0 are edges. They have to be 1, unless an attribute of edges is asked for: then
 they are its values (see `graphscore.graphs.matrices`).
@@ -6,13 +6,10 @@ they are its values (see `graphscore.graphs.matrices`).
 
 from __future__ import annotations
 
-import io
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.io import mmread
 from scipy.sparse import coo_matrix
 
 from graphscore.errors import GraphDataError
@@ -25,9 +22,6 @@ from graphscore.graphs.validation import Candidate
 
 SPARSE_KEYS = ("format", "shape", "data", "row", "col", "indices", "indptr")
 """Arrays that `scipy.sparse.save_npz` writes."""
-_MARKET = re.compile(rb"%%MatrixMarket\s+matrix\s+(coordinate|array)\s+(\w+)\s+\S+\s*", re.I)
-_MAX_LINE = 10_000  # bytes of a line before the entries
-_SHORTEST_ENTRY = {"coordinate": 4, "array": 2}  # bytes, such as "1 1\n"
 
 
 def decode_npy(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate]:
@@ -37,6 +31,7 @@ def decode_npy(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate
         GraphDataError: no such array, a graph that is refused, or more than the limits allow.
 
     Example:
+        >>> import io
         >>> file = io.BytesIO()
         >>> np.save(file, np.array([[0, 1], [1, 0]]))
         >>> [c.graph.edges for c in decode_npy(file.getvalue(), "a.npy", Reading())]
@@ -50,8 +45,8 @@ def decode_npy(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate
             "them (B,N,N) is expected."
         )
     if array.ndim == 2:
-        return _candidates({source: array}, reading)
-    return _candidates(
+        return matrix_candidates({source: array}, reading)
+    return matrix_candidates(
         {f"{source}, graph {b}": matrix for b, matrix in enumerate(array, start=1)}, reading
     )
 
@@ -90,6 +85,10 @@ def sparse_candidate(
     reading.check_nodes(source, size)
     values = arrays["data"]
     right = all(each.shape == values.shape and each.dtype.kind in "iu" for each in ends)
+    if values.dtype.kind not in "buif":
+        raise GraphDataError(
+            f"{source}: a sparse matrix of type {values.dtype}, but numbers are expected."
+        )
     if values.ndim != 1 or not right or any(((e < 0) | (e >= size)).any() for e in ends):
         raise GraphDataError(
             f"{source}: the arrays of this sparse matrix do not fit its shape {(size, size)}. "
@@ -97,7 +96,8 @@ def sparse_candidate(
         )
     reading.check_edges(source, (len(values) - size) // 2)
     rows, columns = (each.astype(np.int32) for each in ends)
-    return _candidates({source: coo_matrix((values, (rows, columns)), (size, size))}, reading)
+    values = values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
+    return matrix_candidates({source: coo_matrix((values, (rows, columns)), (size, size))}, reading)
 
 
 def _ends(arrays: Mapping[str, Array], kind: str) -> tuple[Array, Array]:
@@ -116,74 +116,7 @@ def _ends(arrays: Mapping[str, Array], kind: str) -> tuple[Array, Array]:
     return (outer, inner) if kind == "csr" else (inner, outer)
 
 
-def decode_matrix_market(data: Bytes, source: str, reading: Reading) -> Iterator[Candidate]:
-    """Read one adjacency matrix.
-
-    Raises:
-        GraphDataError: no such file, a matrix that is not square or not real, a graph that is
-            refused, or more than the limits allow.
-
-    Example:
-        >>> text = b"%%MatrixMarket matrix coordinate pattern symmetric\\n2 2 1\\n2 1\\n"
-        >>> next(decode_matrix_market(text, "a.mtx", Reading())).graph.edges
-        EdgeView([(0, 1)])
-    """
-    _check_market(data, source, reading)
-    try:
-        matrix = mmread(io.BytesIO(data))
-    except (MemoryError, GraphDataError):
-        raise
-    except Exception as error:  # scipy raises many types on damaged files
-        raise GraphDataError(
-            f"{source}: not a readable Matrix Market file ({reason(error)}). Write it again with "
-            "scipy.io.mmwrite."
-        ) from error
-    reading.tick(source)
-    return _candidates({source: matrix}, reading)
-
-
-def _check_market(data: Bytes, source: str, reading: Reading) -> None:
-    """Compare the sizes that a file states with the limits and with its length."""
-    first = bytes(data[:_MAX_LINE]).partition(b"\n")[0]
-    kind = _MARKET.fullmatch(first)
-    place, sizes = 0, b""
-    while kind and place < len(data):
-        stop = data.find(b"\n", place, place + _MAX_LINE) + 1 or len(data)
-        line = bytes(data[place:stop]).strip()
-        reading.tick(source)
-        if line and not line.startswith(b"%"):
-            sizes = line
-            break
-        place = stop
-    numbers = [int(each) for each in sizes.split() if re.fullmatch(rb"[0-9]{1,18}", each)]
-    layout = kind[1].decode().lower() if kind else ""
-    if len(numbers) != {"coordinate": 3, "array": 2}.get(layout) or len(numbers) != len(
-        sizes.split()
-    ):
-        raise GraphDataError(
-            f"{source}: not a Matrix Market file: '%%MatrixMarket matrix coordinate' or 'array' in "
-            "the first line, then the numbers of rows, columns and entries are expected."
-        )
-    rows, columns = numbers[:2]
-    if rows != columns or not rows:
-        raise GraphDataError(
-            f"{source}: matrix of shape {(rows, columns)}, but a square adjacency matrix is "
-            "expected."
-        )
-    reading.check_nodes(source, rows)
-    entries = numbers[2] if len(numbers) == 3 else rows * (rows - 1) // 2
-    if entries * _SHORTEST_ENTRY[layout] > len(data) + 1:
-        raise GraphDataError(
-            f"{source}: {entries} entries are stated, but the file has {len(data)} bytes. It may "
-            "be truncated."
-        )
-    if layout == "coordinate":
-        reading.check_edges(source, (entries - rows) // 2)
-    else:
-        reading.add_bytes(source, 8 * rows * rows)
-
-
-def _candidates(matrices: Mapping[str, Any], reading: Reading) -> Iterator[Candidate]:
+def matrix_candidates(matrices: Mapping[str, Any], reading: Reading) -> Iterator[Candidate]:
     """Check all matrices, tell the sizes of their graphs, and return the graphs."""
     weighted = matrix_attribute(reading.edge_attributes) is not None
     for where, matrix in matrices.items():

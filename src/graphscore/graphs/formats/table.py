@@ -39,8 +39,9 @@ _EXPECTED = (
     "node1 and node2; a column graph, if there are several graphs; and columns of edge attributes."
 )
 _MAX_COLUMNS = 1000
+_MOST_BITS = 10_000  # of a whole number that is written
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,4299})")
-_REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[Ee][+-]?[0-9]+)?")
+_REAL = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[Ee][+-]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
@@ -349,6 +350,10 @@ def _encoded(graphs: Sequence[nx.Graph[Any]], delimiter: str) -> bytes:
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise GraphDataError(
+            f"an edge attribute is a whole number of more than {_MOST_BITS} bits. Shorten it."
+        )
     return "" if value is None else repr(value) if isinstance(value, float) else str(value)
 
 
