@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from tests.graphs.test_pyg import StandInData
 
 from graphscore import evaluate, load_dataset, write_graphs
 from graphscore.errors import GraphDataError
 from graphscore.graphs import prepare_graphs, read_graphs
-from tests.graphs.test_pyg import StandInData
 
 PATH = nx.path_graph(3)
 ADJ = nx.to_numpy_array(PATH)

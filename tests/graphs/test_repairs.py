@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from tests.graphs.test_pyg import StandInData
+from tests.tiny_generator import make
 
 from graphscore import Repairs, write_graphs
 from graphscore.errors import GraphDataError, GraphscoreWarning, SettingsError
 from graphscore.graphs import GraphBatch, prepare_graphs, read_graphs
-from tests.graphs.test_pyg import StandInData
-from tests.tiny_generator import make
 
 KARATE = nx.karate_club_graph()
 ADJ = nx.to_numpy_array(KARATE)
