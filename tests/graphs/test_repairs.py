@@ -98,7 +98,7 @@ def test_what_cannot_be_compared_is_refused(weight):
 
 @pytest.mark.parametrize("threshold", [float("nan"), float("inf"), "2"])
 def test_a_threshold_is_a_number(threshold):
-    with pytest.raises(SettingsError, match="weight-threshold.*finite number"):
+    with pytest.raises(SettingsError, match=r"weight-threshold.*finite number"):
         Repairs(weight_threshold=threshold)
 
 
