@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from functools import partial
 
+import networkx as nx
 import pytest
 
 from graphscore import estimate as module
+from graphscore.graphs import write_graphs
 
 
 @pytest.fixture
@@ -32,6 +34,13 @@ def test_json_for_another_model_and_a_dataset(place, call, short):
     record = json.loads(outcome.out)
     assert (record["model"], record["graphs"], record["nodes"]) == ("edp-gnn", 80, [12, 20])
     assert set(record["training"]) == {"mean", "low", "high"}
+
+
+def test_attributes_are_named_as_of_train(place, call, short, refused):
+    write_graphs(place / "weighted.json", [nx.Graph([(0, 1, {"weight": 2})])])
+    refused(["bench", "weighted.json"], "non-binary weight 2", "--edge-weight")
+    for options in (["--edge-weight", "weight"], ["--ignore-weights"], ["--weight-threshold", 1]):
+        assert call("bench", "weighted.json", "-n", 1, *options).code == 0
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_packed_graphs_stay_packed(capsys):
     names = AttributeSettings(node_type="element", edge_type="bond")
     assert unnamed_attributes([small], names) == ""
     said = unnamed_attributes([small.keeping(())], NOTHING)
-    assert "'element' (2 values; to learn it, --node-type element)" in said
+    assert "'element' (2 values; to learn it, --node-type element, in Python" in said
     assert "'bond'" in said
     generator = GraphGenerator(training={"steps": 1}, show_progress=False)
     generator.fit(small, node_type="element", edge_type="bond")

@@ -69,6 +69,16 @@ def test_the_second_table_has_shares_distances_and_the_protocol(call):
 
 
 @pytest.mark.usefixtures("files", "_installed")
+def test_distances_of_too_few_molecules_are_dashes(place, call):
+    write_graphs(place / "one.json", TEST[:1])
+    shown = call("evaluate", "one.json", "-r", "test.graphml", "--molecules")
+    row = next(line for line in shown.out.splitlines() if "FCD " in line)
+    assert [cell.strip() for cell in row.split("│")[2:-1]] == [
+        "–", "", "needs 2 valid molecules in each list"
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("files", "_installed")
 def test_graphs_that_are_no_molecules_are_refused(call):
     write_graphs("plain.g6", [nx.path_graph(3)])
     refused = call("evaluate", "samples.graphml", "-r", "plain.g6", "--molecules")

@@ -83,7 +83,6 @@ def test_one_number_of_a_vector_is_an_attribute_of_its_own():
 def test_a_weight_may_be_a_vector_of_one_number():
     graph = carrying([1], [2], edge=[1.25])
     assert there_and_back(graph, edge_weight="w").edges[0, 1] == {"w": [1.25]}
-    assert there_and_back(graph, edge_type="w").edges[0, 1] == {"w": [1.25]}
 
 
 @pytest.mark.parametrize(
@@ -99,10 +98,12 @@ def test_a_weight_may_be_a_vector_of_one_number():
         ([[1, 2], [1, 2]], {"node_features": ["x_2"]}, "node 0: no attribute 'x_2'.*here: 'x'"),
         ([[1], [2]], {"edge_weight": "w"}, "'w' has 2 numbers, but 1 is expected.* such as 'w_0'"),
         ([[0] * 1001], {"node_features": ["x"]}, "1001 numbers of each node, but at most 1000"),
-        ([[0] * (WIDEST + 1)], {"node_type": "x"}, "or a vector of at most 200 numbers"),
-        ([[]], {"node_type": "x"}, "or a vector of at most 200 numbers"),
-        ([[1, "a"]], {"node_type": "x"}, "or a vector of at most 200 numbers"),
-        ([[[1]]], {"node_type": "x"}, "or a vector of at most 200 numbers"),
+        ([[0] * (WIDEST + 1)], {"node_type": "x"}, "or a vector of at most 200 whole numbers"),
+        ([[]], {"node_type": "x"}, "or a vector of at most 200 whole numbers"),
+        ([[1, "a"]], {"node_type": "x"}, "or a vector of at most 200 whole numbers"),
+        ([[[1]]], {"node_type": "x"}, "or a vector of at most 200 whole numbers"),
+        ([[1, 0.5]], {"node_type": "x"}, r"real numbers with --node-features x .*=\['x'\]"),
+        ([[1], [2]], {"edge_type": "w"}, "real numbers with --edge-weight w_0 .*='w_0'"),
         ([[1], 1], {"node_type": "x"}, r"attribute 'x' is 1, and \(1,\) elsewhere"),
     ],
 )
@@ -146,7 +147,7 @@ def test_a_weight_of_a_matrix_may_be_a_vector_of_one_number():
     with pytest.raises(GraphDataError, match=r"edge \(0, 1\): attribute 'w' is \[0.0\], but in a"):
         Schema.of([carrying([1], [2], edge=[0.0])], AttributeSettings(edge_weight="w"), matrix=True)
     without = nx.empty_graph(2)
-    with pytest.raises(GraphDataError, match="no edge has an attribute 'w'"):
+    with pytest.raises(GraphDataError, match="no graph has edges, so their attribute 'w'"):
         Schema.of([without], AttributeSettings(edge_weight="w"), matrix=True)
 
 

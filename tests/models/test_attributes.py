@@ -216,9 +216,10 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     )
     (line,) = [line for line in shown.err.splitlines() if "ignored" in line]
     assert line == (
-        "graphscore: ignored: node attributes 'kind' (2 values; to learn it, --node-type kind), "
-        "'h' (more than 20 values), 'real' (1 value); edge attributes 'bond', 'w' (to learn one, "
-        "--edge-type or --edge-weight)"
+        "graphscore: ignored: node attributes 'kind' (2 values; to learn it, --node-type kind, "
+        "in Python node_type='kind'), 'h' (more than 20 values), 'real' (1 value); edge attributes "
+        "'bond', 'w' (to learn one, --edge-type or --edge-weight, in Python edge_type= or "
+        "edge_weight=)"
     )
 
 
@@ -271,7 +272,8 @@ def test_fit_names_what_it_ignores_in_one_line(tmp_path):
             make(1).fit(graphs, edge_weight="w")
         (warning,) = caught
         assert str(warning.message) == (
-            "ignored: node attributes 'kind' (2 values; to learn it, --node-type kind), 'h' (13 "
-            "values); edge attribute 'bond' (to learn one, --edge-type or --edge-weight)"
+            "ignored: node attributes 'kind' (2 values; to learn it, --node-type kind, in Python "
+            "node_type='kind'), 'h' (13 values); edge attribute 'bond' (to learn one, --edge-type "
+            "or --edge-weight, in Python edge_type= or edge_weight=)"
         )
         assert warning.filename == __file__

@@ -204,7 +204,9 @@ def to_pyg(graphs: Sequence[nx.Graph[Any]]) -> list[Any]:
             raise _taken(field)
         fields[field] = parts
     for name, parts in fields.items():
-        if name in ("edge_index", "num_nodes") or isinstance(getattr(Data, name, None), property):
+        there = getattr(Data, name, None)
+        is_fixed = isinstance(there, property) and there.fset is None
+        if name in ("edge_index", "num_nodes") or is_fixed:
             raise _taken(name)
         for data, part in zip(result, parts):
             setattr(data, name, part)

@@ -144,6 +144,20 @@ def test_what_is_dropped_is_counted(read):
     assert canonical(graphs)[:2] == ["CC(N)O", "FC=CF"]
 
 
+def test_double_bonds_without_stereochemistry_in_sdf(read):
+    """RDKit marks them as either way, which drops nothing."""
+    chem = rdkit()
+    molecule = chem.MolFromSmiles("CC=CC")
+    from rdkit.Chem import rdDepictor
+
+    rdDepictor.Compute2DCoords(molecule)
+    block = chem.MolToMolBlock(molecule)
+    assert "  2  3  2  3\n" in block
+    graphs = read(f"{block}$$$$\n{chem.MolToMolBlock(molecule, forceV3000=True)}", "m.sdf")
+    assert canonical(graphs) == ["CC=CC"] * 2
+    assert graphs.repaired == {}
+
+
 def test_a_record_of_sdf(read, tmp_path):
     """Names, data and coordinates are left out; versions mix; an error names a record's line."""
     chem = rdkit()

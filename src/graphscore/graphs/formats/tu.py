@@ -31,7 +31,6 @@ from graphscore.graphs.carried import (
 )
 from graphscore.graphs.formats.text import MAX_LINE, lines_of
 from graphscore.graphs.limits import BYTES_PER_VALUE, Bytes, Reading
-from graphscore.graphs.repairs import Repairs
 from graphscore.graphs.simple import SimpleEdges, simple_edges
 from graphscore.graphs.validation import Candidate
 
@@ -82,7 +81,7 @@ def decode_tu(contents: Mapping[str, Bytes], source: str, reading: Reading) -> I
         if ending in files and is_asked(attribute, reading.edge_attributes)
     }
     columns = columns_of(carried, reading.edge_attributes)
-    graphs = _Graphs(source, indicator, arcs, columns, reading.repairs)
+    graphs = _Graphs(source, indicator, arcs, columns, reading)
     for g in range(num_graphs):
         reading.tick(source)
         where, nodes, edges = graphs.checked(g)
@@ -120,11 +119,11 @@ class _Graphs:
         indicator: NDArray[np.int64],
         arcs: NDArray[np.intc],
         columns: Mapping[str, NDArray[Any]],
-        repairs: Repairs,
+        reading: Reading,
     ) -> None:
         self._source = source
         self._columns = columns
-        self._repairs = repairs
+        self._repairs = reading.repairs
         self._arcs = arcs
         counts = np.bincount(indicator)[1:]
         self._starts = np.concatenate([[0], np.cumsum(counts)])
