@@ -9,7 +9,7 @@ import pytest
 
 import graphscore
 
-COMMANDS = ["train", "sample", "evaluate", "demo", "info", "bench", "datasets"]
+COMMANDS = ["train", "sample", "evaluate", "split", "demo", "info", "bench", "datasets"]
 _HELP = """
 import sys
 from graphscore.cli.main import main

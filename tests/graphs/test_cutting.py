@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections import Counter
 
 import networkx as nx
+import numpy as np
 import pytest
 
 from graphscore import GraphGenerator, subgraphs
@@ -75,6 +77,34 @@ def test_links_that_lead_out_are_chosen_alike():
         assert abs(seen[pair] / 8000 - share) < 5 * error
 
 
+def _breadth_first(network, start):
+    return [start, *itertools.islice((node for _, node in nx.bfs_edges(network, start)), 39)]
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        NETWORK,
+        nx.watts_strogatz_graph(2000, 6, 0.1, seed=0),
+        nx.random_geometric_graph(2000, 0.035, seed=0),
+    ],
+    ids=["power law", "small world", "geometric"],
+)
+@pytest.mark.filterwarnings("ignore::graphscore.errors.GraphscoreWarning")
+def test_what_they_keep_of_the_network_and_what_not(network):
+    """As the docs have it."""
+    cut = subgraphs(named(network), 40, number=100)
+    clustering = np.mean([nx.average_clustering(graph) for graph in cut])
+    degrees = np.mean([degree for graph in cut for _, degree in graph.degree()])
+    of_nodes = np.mean([network.degree(node) for nodes in nodes_of(cut) for node in nodes])
+    connected = [degree for _, degree in network.degree() if degree]
+    exact = nx.average_clustering(network)
+    nearest = [network.subgraph(_breadth_first(network, start)) for start in range(0, 2000, 20)]
+    of_nearest = np.mean([nx.average_clustering(graph) for graph in nearest])
+    assert abs(clustering - exact) < 0.7 * abs(of_nearest - exact)
+    assert degrees < np.mean(connected) < of_nodes
+
+
 @pytest.mark.parametrize(
     ("nodes", "sizes", "number"),
     [(2000, [40], 500), (2000, [20, 60], 500), (100, [40], 200), (10**5, [40], 2000)],
@@ -103,8 +133,13 @@ def test_nodes_that_are_in_no_subgraph_are_said():
 
 
 def test_subgraphs_that_are_the_same_are_said():
+    """A few are not."""
     with pytest.warns(GraphscoreWarning, match=r"^3 of 4 subgraphs have the same nodes"):
         subgraphs(nx.path_graph(5), 5, number=4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cut = nodes_of(subgraphs(named(nx.path_graph(4000)), 3, number=400))
+    assert 360 < len(set(map(tuple, cut))) < 400
 
 
 @pytest.mark.parametrize(

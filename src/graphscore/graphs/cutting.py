@@ -35,8 +35,9 @@ def subgraphs(
     links from its nodes to others, one is chosen at random, with the same probability each, and
     the node at its end joins. All edges between its nodes are kept.
 
-    Links that lead out are cut, so the mean degree is lower than in the network; clustering is
-    about that of the network. Nodes with many links are met more often.
+    That keeps the average clustering nearer to the network's than breadth-first neighbourhoods do.
+    Links that lead out are cut, so the mean degree is lower than in the network, and nodes with
+    many links are met more often.
 
     Args:
         graph: the network, of any kind that `prepare_graphs` takes.
@@ -75,7 +76,8 @@ def subgraphs(
             place += 1
         found.append(_grown(neighbours, int(starts[place % len(starts)]), size, random))
         place += 1
-    if again := number - len(set(map(tuple, found))):
+    again = number - len(set(map(tuple, found)))
+    if again > number / 10:
         warn(
             f"{again} of {number} subgraphs have the same nodes as another one. Ask for fewer, or "
             "for smaller ones."
