@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING
 
-from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, carried_by, load
+from graphscore.cli.data import READING, ReadingOptions, carried_by, load
 from graphscore.cli.option_types import Flag, Number
 from graphscore.cli.tables import print_json, print_table
 from graphscore.streams import say
@@ -51,7 +51,7 @@ def bench(
     attributes = learnable(model, carried_by(graphs, reading))
     of_edges = [name for kind, name in attributes.items() if kind.startswith("edge")]
     made = estimate(
-        load(graphs, reading, split="train", max_nodes=MAX_NODES, edge_attributes=of_edges),
+        load(graphs, reading, split="train", edge_attributes=of_edges),
         model=model,
         attributes=attributes,
         number=number,

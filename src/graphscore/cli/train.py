@@ -8,7 +8,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
 from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions, by_default
-from graphscore.cli.data import MAX_NODES, READING, ReadingOptions, carried_by, load
+from graphscore.cli.data import READING, ReadingOptions, carried_by, load
 from graphscore.cli.info import report
 from graphscore.cli.option_types import Flag, Out, WholeNumber
 from graphscore.streams import say
@@ -181,7 +181,6 @@ def _reader(
     return partial(
         load,
         options=reading,
-        max_nodes=MAX_NODES,
         edge_attributes=learned.of_edges,
         structure_only=structure_only,
     )
