@@ -10,6 +10,7 @@ import pytest
 
 from graphscore import GraphGenerator
 from graphscore.artifacts import RunFolder
+from graphscore.errors import GraphDataError
 from graphscore.generator import PICTURE
 from graphscore.outlook import advice, in_words, sampling_seconds
 from graphscore.training import TrainingRecord
@@ -162,3 +163,25 @@ def test_the_history_of_a_run_is_its_log(tmp_path):
     log = RunFolder(tmp_path / "run").log
     assert [json.loads(json.dumps(r.to_dict())) for r in fitted.history] == log.records()
     assert log.training_records() == fitted.history
+
+
+def test_a_long_training_of_large_graphs_is_advised_against_before_its_first_step(
+    monkeypatch, capsys
+):
+    """From the gradient of a part of a graph, which leaves no trace."""
+    monkeypatch.setattr("graphscore.outlook.PART", 4)
+    monkeypatch.setattr("graphscore.outlook.LONG", 0.0)
+    loud = make(steps=5)
+    loud.show_progress = True
+    loud.fit(GRAPHS, stop_at=1)
+    shown = capsys.readouterr().err
+    rough, begun = "rough estimate: training takes about ", "training on the CPU"
+    assert 0 < shown.index(rough) < shown.index("--subgraphs 40") < shown.index(begun)
+    quiet = make(steps=5).fit(GRAPHS, stop_at=1)
+    assert [r.loss for r in loud.history] == [r.loss for r in quiet.history]
+
+
+def test_matrices_that_do_not_fit_in_memory_are_refused(monkeypatch):
+    monkeypatch.setattr("graphscore.training_data.available_memory", lambda device: 500)
+    with pytest.raises(GraphDataError, match=r"4 graphs of up to 6 nodes take 5.76e-07 GB"):
+        make().fit(GRAPHS)

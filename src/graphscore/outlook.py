@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+import torch
+
 from graphscore.device import now, peak_bytes
 from graphscore.errors import GraphscoreError
 from graphscore.graphs import GraphBatch
 from graphscore.models import Model
+from graphscore.seeding import torch_generator
 from graphscore.streams import say
 from graphscore.trained import TrainedGenerator
 from graphscore.training_data import TrainingData
@@ -31,6 +34,8 @@ SAMPLES = 64
 SHORT, LONGER = 2, 4  # sampler steps; the difference in time excludes the fixed cost
 PAIRS = 4096
 """Pairs of nodes of the graphs that are sampled to measure it on a CPU."""
+PART = 200
+"""Nodes of the part of a graph that a step is measured on before the first one."""
 STEP_SIZE = 1e-6  # of Langevin: an untrained network could diverge, and the time is the same
 
 
@@ -110,6 +115,33 @@ def sampling_seconds(generator: TrainedGenerator, number: int = SAMPLES) -> floa
     return step * whole * number / count
 
 
+def rough_seconds(trainer: Trainer) -> float:
+    """Return about how long a training takes on a CPU, before its first step.
+
+    The gradient of one graph, or of a part of it, is measured and extrapolated by pairs of nodes.
+    What grows faster than these makes it longer.
+    """
+    largest = trainer.batches.largest()
+    if largest is None:
+        return 0.0
+    part = largest.narrowed(min(PART, largest.max_nodes))
+    generator = torch_generator(trainer.seed, "rough estimate", device=trainer.device)
+    weights = [weight for weight in trainer.network.parameters() if weight.requires_grad]
+    statistics = [(buffer, buffer.clone()) for buffer in trainer.network.buffers()]
+    seconds = 0.0
+    for _ in range(2):  # the first time takes longer
+        started = now(trainer.device)
+        items = trainer.objective.perturb(part, generator=generator)
+        losses = trainer.objective.per_graph_loss(trainer.network, items)
+        torch.autograd.grad(losses.sum(), weights, allow_unused=True)
+        seconds = now(trainer.device) - started
+    for buffer, before in statistics:
+        buffer.copy_(before)
+    settings = trainer.settings
+    pairs = sum(max(1, width) ** 2 for width in trainer.batches.widths(trainer.step))
+    return seconds * pairs / part.max_nodes**2 * (settings.steps - trainer.step)
+
+
 class FirstSteps:
     """Says how long a training will take, as soon as some of its steps were measured.
 
@@ -123,6 +155,14 @@ class FirstSteps:
         self._first: tuple[int, float] | None = None
         self._start = trainer.step
         self._done = False
+        rough = 0.0
+        if trainer.device.type == "cpu" and (largest := trainer.batches.largest()) is not None:
+            # Of smaller graphs the first steps say it better, within seconds.
+            rough = rough_seconds(trainer) if largest.max_nodes > PART else 0.0
+        self._advised = rough > LONG
+        if self._advised:
+            say(f"rough estimate: training takes about {in_words(rough)} or more")
+            say(advice(trainer.settings.steps, rough))
 
     def __call__(self) -> None:
         """Measure, and say it once."""
@@ -151,7 +191,7 @@ class FirstSteps:
         if peak is not None:
             parts.append(f"memory so far {peak / 2**30:.2g} GiB")
         say(f"estimate from the first steps: {', '.join(parts)}")
-        if left > LONG and self._trainer.device.type == "cpu":
+        if left > LONG and self._trainer.device.type == "cpu" and not self._advised:
             say(advice(self._trainer.settings.steps, left))
 
 

@@ -8,11 +8,13 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import torch
 
 from graphscore.errors import GraphDataError
 from graphscore.graphs import GraphBatch, PackedGraphs, Schema, given, prepare_graphs, sizes_of
 from graphscore.models import Model, SizeDistribution
 from graphscore.training.holdout import held_out_numbers
+from graphscore.training.memory import available_memory
 
 Graphs = Sequence["nx.Graph[Any]"]
 
@@ -76,7 +78,20 @@ class TrainingData:
             numbers = known
 
     def batch(self) -> GraphBatch:
-        """Return what is trained on."""
+        """Return what is trained on.
+
+        Raises:
+            GraphDataError: its matrices do not fit in memory.
+        """
+        largest = int(max(sizes_of(self.graphs)))
+        needed = len(self.graphs) * largest**2 * (4 + self.schema.edge_width)
+        available = available_memory(torch.device("cpu"))
+        if available is not None and needed > available:
+            raise GraphDataError(
+                f"the matrices of {len(self.graphs)} graphs of up to {largest} nodes take "
+                f"{needed / 1e9:.3g} GB of memory, and {available / 1e9:.3g} GB are left. Leave "
+                "out the largest graphs, or train on subgraphs of them (--subgraphs 40)."
+            )
         return GraphBatch.from_networkx(self.graphs, schema=self.schema)
 
     def held_out_batch(self, model: Model) -> GraphBatch | None:

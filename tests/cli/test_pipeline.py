@@ -33,7 +33,10 @@ def test_export_train_info_sample_evaluate(place, call):
     assert json.loads((place / "deep/new/settings.json").read_text()) == record["settings"]
 
     shown = json.loads(call("info", "deep/new", "--json").out)
+    more = {"history": record.pop("history"), "verdict": record.pop("verdict")}
     assert shown == record
+    assert [step["step"] for step in more["history"]] == [1, 2]
+    assert more["verdict"] is None  # of 40 graphs none are held out
     assert shown["nodes"] == [4, 17]
 
     arguments = ("--number", 3, "--out", "made/samples.g6", "--picture", "made/samples.png")

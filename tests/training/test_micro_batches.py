@@ -293,13 +293,19 @@ def test_a_batch_that_just_fits_is_computed_at_once(monkeypatch, missing, size):
 
 
 def test_one_graph_beyond_the_memory_is_checkpointed_from_the_start(plan):
-    trainer, caught = plan(100)
+    trainer, caught = plan(4000)
     assert trainer.network.checkpoint_activations
     assert trainer._micro.size(8, 7) == 1
     assert trainer._micro.size(8, 3) == 49 // 9
     assert len(caught) == 2
     assert "computing 1 at a time" in caught[0]
     assert "activation checkpointing is used" in caught[1]
+
+
+def test_one_graph_that_is_sure_not_to_fit_is_refused(plan):
+    """Before the system ends the process that takes all memory."""
+    with pytest.raises(TrainingError, match=r"one graph padded to 7 nodes needs about .* GiB"):
+        plan(100)
 
 
 def test_measuring_leaves_no_trace(plan, make_trainer):

@@ -39,7 +39,7 @@ class ReadingOptions:
 
     format: FormatName = None
     max_nodes: WholeNumber | None = None
-    """Refuse graphs with more nodes than this. [default: 200 in train and bench, else 100000]"""
+    """Refuse graphs with more nodes than this. [default: 100000]"""
     max_total_nodes: WholeNumber = MAX_TOTAL_NODES
     """Refuse files whose graphs have more nodes than this together."""
     max_total_edges: WholeNumber = MAX_TOTAL_EDGES
@@ -69,8 +69,6 @@ class ReadingOptions:
 
 READING = ReadingOptions()
 """Nothing but the defaults."""
-MAX_NODES = 200
-"""Memory and time grow with the square of the nodes; larger graphs need a deliberate choice."""
 
 
 def load(
@@ -78,7 +76,6 @@ def load(
     options: ReadingOptions,
     *,
     split: str,
-    max_nodes: int | None = None,
     edge_attributes: Collection[str] = (),
     structure_only: bool = False,
     all_attributes: bool = False,
@@ -87,7 +84,6 @@ def load(
 
     Args:
         split: split of a dataset that is given without one.
-        max_nodes: of a graph, where the options do not say it.
         edge_attributes: names of those that are kept. Other weights are left out of a dataset, and
             refused in files.
         structure_only: leave weights out of files too.
@@ -97,8 +93,6 @@ def load(
     from graphscore.errors import DatasetError, did_you_mean
     from graphscore.graphs import Repairs, prepare_graphs, read_graphs
 
-    if options.max_nodes is not None:
-        max_nodes = options.max_nodes
     repairs = Repairs(
         drop_self_loops=options.drop_self_loops,
         undirected=options.undirected,
@@ -118,7 +112,7 @@ def load(
         clean = prepare_graphs(
             graphs,
             repairs=repairs,
-            max_nodes=max_nodes,
+            max_nodes=options.max_nodes,
             source=data,
             edge_attributes=read,
         )
@@ -132,7 +126,7 @@ def load(
             data,
             format=options.format,
             repairs=repairs,
-            max_nodes=max_nodes,
+            max_nodes=options.max_nodes,
             max_total_nodes=options.max_total_nodes,
             max_total_edges=options.max_total_edges,
             max_bytes=options.max_bytes,

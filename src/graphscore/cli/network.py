@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import Group, Parameter
 
-from graphscore.cli.data import MAX_NODES, ReadingOptions, load
+from graphscore.cli.data import ReadingOptions, load
 from graphscore.cli.option_types import WholeNumber
 from graphscore.cli.sizes import parsed_sizes
 from graphscore.streams import say
@@ -50,15 +50,15 @@ def load_to_train(
     if network.subgraphs is None:
         if network.subgraph_count is not None:
             raise SettingsError("--subgraph-count has no meaning without --subgraphs.")
-        return load(data, reading, split="train", max_nodes=MAX_NODES, **options)
+        return load(data, reading, split="train", **options)
     sizes = parsed_sizes("--subgraphs", network.subgraphs)
-    most = MAX_NODES if reading.max_nodes is None else reading.max_nodes
-    if max(sizes) > most:
+    most = reading.max_nodes
+    if most is not None and max(sizes) > most:
         raise SettingsError(
             f"--subgraphs {network.subgraphs}: at most {most} nodes are allowed. Ask for smaller "
             f"ones, or raise the limit with --max-nodes {max(sizes)}."
         )
-    whole = replace(reading, max_nodes=max(most, limits.MAX_NODES))
+    whole = replace(reading, max_nodes=max(most or 0, limits.MAX_NODES))
     graphs = load(data, whole, split="train", **options)
     if len(graphs) > 1:
         raise GraphDataError(
@@ -69,11 +69,6 @@ def load_to_train(
     cut.ignored = list(getattr(graphs, "ignored", ()))
     _say(data, graphs[0], cut)
     return cut
-
-
-def load_held_out(data: str, reading: ReadingOptions, **options: Any) -> Sequence[nx.Graph[Any]]:
-    """Read the validation part of a dataset, or a path; options are those of `load`."""
-    return load(data, reading, split="val", max_nodes=MAX_NODES, **options)
 
 
 def _say(data: str, network: nx.Graph[Any], cut: Sequence[nx.Graph[Any]]) -> None:

@@ -7,9 +7,9 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
 from graphscore.cli.attributes import NO_ATTRIBUTES, AttributeOptions, by_default
-from graphscore.cli.data import READING, ReadingOptions, carried_by
+from graphscore.cli.data import READING, ReadingOptions, carried_by, load
 from graphscore.cli.info import report
-from graphscore.cli.network import NO_NETWORK, NetworkOptions, load_held_out, load_to_train
+from graphscore.cli.network import NO_NETWORK, NetworkOptions, load_to_train
 from graphscore.cli.option_types import Flag, Out, WholeNumber
 from graphscore.streams import say
 
@@ -117,7 +117,7 @@ def train(
     kept: Any = {"edge_attributes": learned.of_edges, "structure_only": structure_only}
     graphs = load_to_train(data, reading, network, seed=generator.settings.seed, **kept)
     # Before the long work, so that a wrong name costs nothing.
-    held_out = None if validation is None else load_held_out(validation, reading, **kept)
+    held_out = None if validation is None else load(validation, reading, split="val", **kept)
     needed = {"--validation": (validation, "sampling"), "--tensorboard": (tensorboard, "training")}
     _check_sections(generator.settings, needed)
     on_record = tensorboard_writer(out / "tensorboard") if tensorboard else None
@@ -135,9 +135,9 @@ def train(
             validation=held_out,
         )
         finished = generator.step >= generator.settings.steps
-        stopped = bool(stop.exit_code) or not finished
-    if not stopped and held_out is not None:
-        generator.select_sampling(held_out, run=out)
+    if held_out is not None and finished:
+        if finished := not stop.exit_code:
+            generator.select_sampling(held_out, run=out)
     _report(data, out, generator, finished=finished, json=json)
     return stop.exit_code
 

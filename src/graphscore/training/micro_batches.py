@@ -17,8 +17,16 @@ SHARE = 1 / 3
 """Part of the available memory for what is kept until the gradient is known: computing the gradient
 needs as much again, and other programs need some."""
 
+CHECKPOINTED = 8
+"""How many times less is kept for the gradient with activation checkpointing, at best."""
+
 MEASURED_NODES = 200
 """Nodes at which larger graphs are measured: what does not grow with pairs is small by then."""
+
+REMEDY = (
+    "Leave out the largest graphs, use a smaller network (network.pair_width and blocks of a "
+    "denoiser, network.edge_width and channels of an EDP-GNN), or a device with more memory."
+)
 
 
 class MicroBatcher:
@@ -63,6 +71,9 @@ class MicroBatcher:
         Args:
             largest: the largest graph.
             items: noisy items in a batch.
+
+        Raises:
+            TrainingError: one graph alone is sure not to fit.
         """
         available = None if self._pairs is not None else available_memory(self._device)
         if available is None or not largest.max_nodes:
@@ -71,6 +82,11 @@ class MicroBatcher:
         needed = pairs * self._bytes_per_pair(largest)
         if items * needed <= SHARE * available:
             return
+        if needed > CHECKPOINTED * available:
+            raise TrainingError(
+                f"one graph padded to {largest.max_nodes} nodes needs about {needed / 2**30:.3g} "
+                f"GiB of memory, and {available / 2**30:.3g} GiB are left. {REMEDY}"
+            )
         fitting = int(SHARE * available / needed)
         self._pairs = max(1, fitting) * pairs
         gigabytes = f"about {needed * items / 2**30:.3g} GiB of memory"
@@ -96,9 +112,7 @@ class MicroBatcher:
         else:
             raise TrainingError(
                 f"one graph padded to {nodes} nodes does not fit in the memory of {self._device}, "
-                "not even alone. Leave out the largest graphs, use a smaller network "
-                "(network.pair_width and blocks of a denoiser, network.edge_width and channels of "
-                "an EDP-GNN), or a device with more memory."
+                f"not even alone. {REMEDY}"
             )
 
     def _bytes_per_pair(self, largest: GraphBatch) -> float:
