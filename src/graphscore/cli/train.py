@@ -136,7 +136,8 @@ def train(
         )
         finished = generator.step >= generator.settings.steps
     if held_out is not None and finished:
-        if finished := not stop.exit_code:
+        finished = not stop.exit_code
+        if finished:
             generator.select_sampling(held_out, run=out)
     _report(data, out, generator, finished=finished, json=json)
     return stop.exit_code
