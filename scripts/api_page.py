@@ -101,8 +101,11 @@ def _text(docstring: str) -> str:
     before, *rest = _PART.split(docstring)
     text = [_plain(before)]
     for title, body in zip(rest[::2], rest[1::2]):
-        body = inspect.cleandoc("\n" + body.strip("\n"))
-        text.append(f"**{title}**\n\n{_list(body) if title != 'Example' else _plain(body)}")
+        # Paragraphs that are not indented stand behind the section.
+        section, *behind = re.split(r"\n\s*\n(?=\S)", body.strip("\n"))
+        section = inspect.cleandoc("\n" + section)
+        text.append(f"**{title}**\n\n{_list(section) if title != 'Example' else _plain(section)}")
+        text += map(_plain, behind)
     return "\n\n".join(text) + "\n"
 
 
