@@ -153,9 +153,9 @@ def test_attributes_of_edges_and_columns():
     assert list(graph.edges(data=True)) == [(0, 1, {"bond": "a"})]
     (graph,) = prepare_graphs([(0, 1, 2.5)], edge_attributes=["weight"])
     assert graph.edges[0, 1] == {"weight": 2.5}
-    given = table(graph=[7, 3], bond=["a", None], w=[0.5, float("nan")])
+    given = table(graph=[7, 3], bond=["NaT", None], w=[0.5, float("nan")])
     graphs = prepare_graphs(given, edge_attributes=["bond", "w"])
-    assert [dict(graph.edges[0, 1]) for graph in graphs] == [{"bond": "a", "w": 0.5}, {}]
+    assert [dict(graph.edges[0, 1]) for graph in graphs] == [{"bond": "NaT", "w": 0.5}, {}]
     assert prepare_graphs(given).ignored == ["bond", "w"]
 
 
