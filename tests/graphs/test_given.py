@@ -11,9 +11,10 @@ import pytest
 import scipy.sparse
 import torch
 from tests.graphs.test_pyg import StandInData
+from tests.tiny_generator import make
 
-from graphscore import evaluate, load_dataset, write_graphs
-from graphscore.errors import GraphDataError
+from graphscore import GraphGenerator, evaluate, load_dataset, write_graphs
+from graphscore.errors import GraphDataError, GraphscoreWarning
 from graphscore.graphs import prepare_graphs, read_graphs
 
 PATH = nx.path_graph(3)
@@ -153,9 +154,9 @@ def test_attributes_of_edges_and_columns():
     assert list(graph.edges(data=True)) == [(0, 1, {"bond": "a"})]
     (graph,) = prepare_graphs([(0, 1, 2.5)], edge_attributes=["weight"])
     assert graph.edges[0, 1] == {"weight": 2.5}
-    given = table(graph=[7, 3], bond=["a", None], w=[0.5, float("nan")])
+    given = table(graph=[7, 3], bond=["NaT", None], w=[0.5, float("nan")])
     graphs = prepare_graphs(given, edge_attributes=["bond", "w"])
-    assert [dict(graph.edges[0, 1]) for graph in graphs] == [{"bond": "a", "w": 0.5}, {}]
+    assert [dict(graph.edges[0, 1]) for graph in graphs] == [{"bond": "NaT", "w": 0.5}, {}]
     assert prepare_graphs(given).ignored == ["bond", "w"]
 
 
@@ -207,3 +208,17 @@ def test_pandas_and_pytorch_geometric():
     assert len(prepare_graphs(loader.DataLoader(graphs, batch_size=2))) == 5
     assert len(prepare_graphs(geometric.data.Batch.from_data_list(graphs))) == 5
     assert len(prepare_graphs(pandas.DataFrame({"source": [0, 1], "target": [1, 2]}))) == 1
+
+
+def test_a_data_set_is_trained_on_and_evaluated_by_its_splits():
+    data_set = load_dataset("community-small")
+    with pytest.warns(GraphscoreWarning, match="learns from the 80 training graphs"):
+        generator = GraphGenerator("erdos-renyi", show_progress=False).fit(data_set)
+    assert sum(generator.sizes.counts.values()) == 80
+    assert generator.evaluate(data_set, number=2).reference_count == 20
+
+
+def test_evaluate_of_a_generator_takes_matrices_with_the_learned_name():
+    weighted = np.where(ADJ > 0, 2.5, 0)
+    generator = make().fit([weighted] * 4, edge_weight="w")
+    assert "edge_weights" in generator.evaluate([weighted] * 2, number=2).attribute_distances

@@ -123,6 +123,19 @@ def test_weights_beside_other_attributes_are_ignored(tmp_path, name):
     assert graphs.ignored == ["weight"]
 
 
+def test_weights_of_data_in_a_column_and_others():
+    fields = {"edge_index": ARCS, "num_nodes": 34}
+    given = StandInData(**fields, edge_weight=WEIGHTS[:, None], edge_attr=WEIGHTS)
+    (graph,) = prepare_graphs(given, repairs=THRESHOLD, edge_attributes=["edge_attr"])
+    assert graph.number_of_edges() == 48
+    assert all(value >= 3 for *_, value in graph.edges(data="edge_attr"))
+    for wrong in (torch.ones(len(WEIGHTS), 2) * 2, ["heavy"] * len(WEIGHTS)):
+        given = StandInData(**fields, edge_weight=wrong)
+        with pytest.raises(GraphDataError, match="but one number for each edge is expected"):
+            prepare_graphs(given, repairs=THRESHOLD)
+        assert plain(prepare_graphs(given, repairs=IGNORE)) == (34, 78)
+
+
 def test_karate_club_in_two_attempts():
     with pytest.raises(GraphDataError) as caught:
         make().fit(KARATE)

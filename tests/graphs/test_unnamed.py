@@ -22,8 +22,9 @@ def carrying(**of_nodes):
 def test_what_is_ignored_is_named_in_one_line():
     graphs = prepare_graphs([carrying(kind="a", x=[1.0])] * 2)
     assert unnamed_attributes([graphs], AttributeSettings(node_features=["x_0"])) == (
-        "ignored: node attribute 'kind' (1 value; to learn it, --node-type kind); edge attribute "
-        "'w' (to learn one, --edge-type or --edge-weight)"
+        "ignored: node attribute 'kind' (1 value; to learn it, --node-type kind, in Python "
+        "node_type='kind'); edge attribute 'w' (to learn one, --edge-type or --edge-weight, in "
+        "Python edge_type= or edge_weight=)"
     )
     every = AttributeSettings(node_type="kind", node_features=["x"], edge_weight="w_0")
     assert unnamed_attributes([graphs], every) == ""
@@ -64,8 +65,9 @@ def test_packed_graphs_say_the_same_and_stay_packed():
         plain = [nx.Graph(graph) for graph in graphs]
         assert words == unnamed_attributes([prepare_graphs(plain, edge_attributes=kept)], names)
     assert words == (
-        "ignored: node attribute 'bond_of' (1 value; to learn it, --node-type bond_of); "
-        "edge attribute 'w' (to learn one, --edge-type or --edge-weight)"
+        "ignored: node attribute 'bond_of' (1 value; to learn it, --node-type bond_of, in "
+        "Python node_type='bond_of'); edge attribute 'w' (to learn one, --edge-type or "
+        "--edge-weight, in Python edge_type= or edge_weight=)"
     )
 
 

@@ -141,6 +141,8 @@ def _is_node(value: object) -> bool:
 
 
 def _is_missing(cell: object) -> bool:
+    if isinstance(cell, str):
+        return False
     is_nan = isinstance(cell, float) and cell != cell
     return cell is None or is_nan or str(cell) in ("<NA>", "NaT")  # of pandas
 

@@ -96,8 +96,10 @@ def graph_of_data(
     changes: dict[str, None] = {}
     for name in WEIGHTS if repairs.drops_weights else ():
         if name in fields and not is_asked(name, kept or ()):
-            refuse_infinite(where, name, fields[name])
-            stays, found = kept_weights(fields.pop(name), repairs)
+            weights = fields.pop(name)
+            if repairs.weight_threshold is not None:
+                weights = _one_number_each(where, name, weights)
+            stays, found = kept_weights(weights, repairs)
             changes |= dict.fromkeys(found)
             arcs = arcs[:, stays]
             fields = {other: values[stays] for other, values in fields.items()}
@@ -169,6 +171,21 @@ def _edge_fields(
             )
         found[name] = values
     return found
+
+
+def _one_number_each(where: str, name: str, weights: NDArray[Any]) -> NDArray[Any]:
+    """Return the weights of edges, which are compared with a threshold.
+
+    Raises:
+        GraphDataError: they are no finite numbers, or several of each edge.
+    """
+    if weights.size != len(weights) or weights.dtype.kind not in "buif":
+        raise GraphDataError(
+            f"{where}: {name} of type {weights.dtype} and shape {weights.shape}, but one number "
+            "for each edge is expected for a threshold."
+        )
+    refuse_infinite(where, name, weights)
+    return weights.reshape(-1)
 
 
 def to_pyg(graphs: Sequence[nx.Graph[Any]]) -> list[Any]:

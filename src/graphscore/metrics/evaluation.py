@@ -132,6 +132,7 @@ class EvaluationResult(Shown):
             typed_degree, edge_weights and node_feature_ with the name of each.
 
     Example:
+        >>> import networkx as nx
         >>> result = evaluate([nx.path_graph(3)], [nx.path_graph(3)])
         >>> result.average, result.uniqueness, result.novelty
         (0.0, 1.0, None)
@@ -178,6 +179,7 @@ class EvaluationResult(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return each MMD, their averages and all other fields as plain values for JSON.
 
+        >>> import networkx as nx
         >>> evaluate([nx.path_graph(3)], [nx.path_graph(3)]).to_dict()["degree"]
         0.0
         """
@@ -262,6 +264,7 @@ def evaluate(
         SettingsError: the kernel or a descriptor is unknown, or an attribute is named twice.
 
     Example:
+        >>> import networkx as nx
         >>> result = evaluate([nx.cycle_graph(5)], [nx.path_graph(5)], training=[nx.cycle_graph(5)])
         >>> round(result.distances["degree"], 4), result.novelty
         (0.1538, 0.0)

@@ -119,7 +119,7 @@ class _Stack:
     carried: dict[str, dict[str, Column]]
     has_weights: bool
     changes: dict[int, dict[str, list[tuple[int, int]]]] = field(default_factory=dict)
-    """Edges whose weights were repaired, by graph and repair."""
+    """Edges that are dropped for their weights, by graph and repair."""
 
     def _where(self, b: int) -> str:
         return f"{self.source}, graph {b + 1}"
@@ -153,7 +153,9 @@ class _Stack:
                 for k, weight in weights.part(first, first + len(edges.rows)):
                     ends = int(edges.rows[k]), int(edges.columns[k])
                     if change := self.reading.weigh(where, *ends, weight):
-                        self.changes.setdefault(b, {}).setdefault(change, []).append(ends)
+                        dropped = self.changes.setdefault(b, {}).setdefault(change, [])
+                        if change == LIGHT:
+                            dropped.append(ends)
             totals["node"] += size
             totals["edge"] += len(edges.rows)
         for kind, columns in self.carried.items():
