@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphscore.errors import GraphDataError
+from graphscore.graphs.edge_tables import ENDS, GRAPH_COLUMNS
 from graphscore.graphs.formats.markup import reason, with_scalars
 from graphscore.graphs.formats.named_edges import INTEGER, NamedEdges
 from graphscore.graphs.formats.text import MAX_NAME, is_text, lines_of
@@ -26,12 +27,6 @@ from graphscore.graphs.repairs import LIGHT
 from graphscore.graphs.validation import Candidate
 from graphscore.settings import quoted
 
-_PAIRS = (
-    *(("source", "target"), ("from", "to"), ("u", "v"), ("src", "dst"), ("tail", "head")),
-    *(("node1", "node2"), ("id1", "id2"), ("sourceid", "targetid"), ("sourcenode", "targetnode")),
-    *(("fromid", "toid"), ("fromnode", "tonode"), ("fromnodeid", "tonodeid"), ("srcid", "dstid")),
-)
-_GRAPH = ("graph", "graphid", "graphindex", "graphidx", "graphname", "graphnumber")
 _WEIGHT = "weight"
 _WRITTEN = ("graph", "source", "target")
 _EXPECTED = (
@@ -134,11 +129,11 @@ class _Columns:
             GraphDataError: there are none for the ends of edges, or two of one name.
         """
         plain = [_plain(name) for name in header]
-        ends = next((pair for pair in _PAIRS if set(pair) <= set(plain)), None)
+        ends = next((pair for pair in ENDS if set(pair) <= set(plain)), None)
         if ends is None:
             raise _no_columns(where, header)
         tail, head = map(plain.index, ends)
-        graph = next((k for k, name in enumerate(plain) if name in _GRAPH), None)
+        graph = next((k for k, name in enumerate(plain) if name in GRAPH_COLUMNS), None)
         attributes: dict[str, int] = {}
         for k, name in enumerate(header):
             if k in (tail, head, graph) or not name:  # pandas writes an index without name
@@ -167,7 +162,7 @@ def is_header(names: Sequence[str]) -> bool:
     >>> is_header(["From", "To"])
     True
     """
-    return tuple(map(_plain, names)) in _PAIRS
+    return tuple(map(_plain, names)) in ENDS
 
 
 def of_molecules(where: str, column: str) -> GraphDataError:
@@ -362,7 +357,9 @@ def _check_header(header: Sequence[str], names: Sequence[str]) -> None:
     for name in names:
         if name != name.strip() or not 0 < len(name) <= MAX_NAME or not is_text(name):
             raise _unwritable(name, f"has no name of 1 to {MAX_NAME} characters")
-        if _plain(name) in (*_WRITTEN, *_GRAPH) or (name.lower() == _WEIGHT and name != _WEIGHT):
+        if _plain(name) in (*_WRITTEN, *GRAPH_COLUMNS) or (
+            name.lower() == _WEIGHT and name != _WEIGHT
+        ):
             raise _unwritable(name, "has a name that such tables keep for something else")
     if len(header) > _MAX_COLUMNS:
         raise GraphDataError(
