@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from graphscore.graphs import AttributeSettings, GraphList, PackedGraphs
 
 FORMATS = (
-    "graph6, sparse6, json, jsonl, cytoscape, npz, npy, matrixmarket, csv, tsv, graphml, gml, edgelist, "
-    "adjlist, gexf, pajek, digress, smiles, sdf, tu"
+    "graph6, sparse6, json, jsonl, cytoscape, npz, npy, matrixmarket, csv, tsv, graphml, gml, "
+    "edgelist, adjlist, gexf, pajek, digress, smiles, sdf, tu"
 )
 """Names of file formats for help; a test compares them with `graphscore.graphs.formats`, which
 is not imported here because it imports torch."""
