@@ -67,6 +67,7 @@ def decode_table(data: Bytes, source: str, reading: Reading) -> Iterator[Candida
         if name != _WEIGHT:
             reading.ignore(name)
     weight = columns.attributes.get(_WEIGHT) if _WEIGHT not in asked else None
+    said = next((k for name, k in columns.attributes.items() if _plain(name) == "type"), None)
     for number, cells in rows:
         where = f"{source} line {number}"
         tail, head = cells[columns.tail], cells[columns.head]
@@ -76,6 +77,8 @@ def decode_table(data: Bytes, source: str, reading: Reading) -> Iterator[Candida
         if columns.graph is not None and not graph:
             raise GraphDataError(f"{where}: no graph is named. Fill in the column of graphs.")
         edges.add(where, tail, head or None, graph)
+        if said is not None and cells[said].lower() == "directed":  # as Gephi writes it
+            edges.directed = True
         if head and weight is not None and cells[weight]:
             check_weight(where, tail, head, _value(cells[weight]))
         reading.add_bytes(where, BYTES_PER_VALUE * len(asked) if head else 0)
