@@ -139,8 +139,7 @@ def write_graphs(
     JSON, npz, GraphML and GML keep attributes of nodes and edges that are numbers, truth values or
     texts, JSON and npz also vectors of numbers, CSV and TSV those of edges. TU keeps whole "label"s
     and the numbers "x" of nodes and "edge_attr" of edges; SMILES and SDF hold molecules, also those
-    that are not valid;
-    the other formats keep the structure only, and some are only read.
+    that are not valid; the other formats keep the structure only, and some are only read.
 
     Args:
         path: the suffix gives the format. For GraphML, GML and edge lists it is one file for one
@@ -283,10 +282,13 @@ def _read_file(path: Path, format: str | None, reading: Reading) -> Iterator[Can
         raise GraphDataError(
             f"{path}: {format} format is a folder, but this is a file. Give the folder."
         )
-    data = _contents(path, path.name, reading)
-    if format is None and form is FORMATS["edgelist"] and digress.is_samples(data):
-        return digress.decode_digress(data, path.name, reading)  # which end in .txt
-    return form.decode(data, path.name, reading)
+    if format is None and form is FORMATS["edgelist"]:
+        data = _contents(path, path.name, reading)
+        if digress.is_samples(data):  # which end in .txt
+            return digress.decode_digress(data, path.name, reading)
+        return form.decode(data, path.name, reading)
+    # The decoder holds the only reference, so that it can free the bytes.
+    return form.decode(_contents(path, path.name, reading), path.name, reading)
 
 
 def _read_folder(path: Path, format: str | None, reading: Reading) -> Iterator[Candidate]:

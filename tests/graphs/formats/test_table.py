@@ -98,6 +98,7 @@ def test_one_table_of_many_graphs():
         (f"source,target{',a' * 1000}\n", "line 1: more than 1000 columns"),
         ("source,target\n1,2\n1,2\n", "t.csv: parallel edges between nodes '1' and '2'"),
         ("graph,u,v\ng,1,2\ng,2,1\ng,2,3\n", "t.csv, graph g: directed .*'2' -> '3'"),
+        ("Source,Target,Type,Id\n1,2,Undirected,0\n2,3,Directed,1\n", "t.csv: directed"),
         ("source,target\n5,5\n", "1 self-loop, the first at node '5'"),
         ("source,target,weight\n1,2,one\n", "non-binary weight 'one'"),
         ("source,target\n\xff\n".encode("latin-1"), "0xff is not UTF-8"),

@@ -150,7 +150,7 @@ class _Carried:
             if tail == head:  # loops may have been dropped
                 continue
             edge = graph.edges[tail, head]
-            if edge and edge != values:
+            if edge and values and edge != values:
                 raise other_way(self._source, tail, head)
             edge.update(values)
 

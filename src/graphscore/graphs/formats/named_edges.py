@@ -36,6 +36,8 @@ class NamedEdges:
         self._rows = array("i"), array("i"), array("i")  # graph, tail, and head or -1
         self._changes: dict[str, dict[str, None]] = {}
         self._alone = 0
+        self.directed = False
+        """Whether the edges are said to be directed."""
 
     def add(self, where: str, tail: str, head: str | None, graph: str = "") -> None:
         """Add an edge, or a node if there is no head.
@@ -101,7 +103,7 @@ class NamedEdges:
         start, size = int(self._starts[k]), int(self._starts[k + 1] - self._starts[k])
         ends = self._ends[:, slice(*self._edge_starts[k : k + 2])] - start
         once = first_repeated(edge_codes(size, ends[0], ends[1], undirected=True), size) is None
-        kind: Kind = "edges" if once else "arcs"
+        kind: Kind = "directed" if self.directed else "edges" if once else "arcs"
         names = _Names(self._node_names, self._nodes[start : start + size])
         edges = simple_edges(where, size, ends[0], ends[1], self._reading.repairs, kind, names)
         return where, size, edges, ends

@@ -63,6 +63,7 @@ def decode_table(data: Bytes, source: str, reading: Reading) -> Iterator[Candida
             reading.ignore(name)
     weight = columns.attributes.get(_WEIGHT) if _WEIGHT not in asked else None
     light: set[int] = set()
+    said = next((k for name, k in columns.attributes.items() if _plain(name) == "type"), None)
     for number, cells in rows:
         where = f"{source} line {number}"
         tail, head = cells[columns.tail], cells[columns.head]
@@ -72,6 +73,8 @@ def decode_table(data: Bytes, source: str, reading: Reading) -> Iterator[Candida
         if columns.graph is not None and not graph:
             raise GraphDataError(f"{where}: no graph is named. Fill in the column of graphs.")
         change = None
+        if said is not None and cells[said].lower() == "directed":  # as Gephi writes it
+            edges.directed = True
         if head and weight is not None and cells[weight]:
             change = reading.weigh(where, tail, head, _value(cells[weight]))
         if change:
