@@ -83,6 +83,13 @@ def test_only_connected_graphs_with_the_sizes_that_were_asked_for(fitted):
     assert (structure(again), again.drawn) == (structure(found), found.drawn)
 
 
+def test_each_further_draw_has_noise_of_its_own():
+    """Otherwise a graph that is not connected the second time never is."""
+    sparse = GraphGenerator("erdos-renyi", show_progress=False).fit([nx.path_graph(5)])
+    found = [sparse.sample(1, seed=seed, connected=True) for seed in range(12)]
+    assert max(sample.drawn for sample in found) > 2
+
+
 def test_connected_graphs_that_hardly_exist_are_given_up():
     empty = GraphGenerator("erdos-renyi", show_progress=False).fit([nx.empty_graph(9)] * 9)
     words = r"^300 graphs were drawn for 3 .* 3 of these .* of 9 nodes\. Leave out --connected"

@@ -8,6 +8,8 @@ import networkx as nx
 import pytest
 
 from graphscore import subgraphs
+from graphscore.cli.data import READING
+from graphscore.cli.network import NetworkOptions, load_to_train
 from graphscore.graphs import read_graphs, write_graphs
 
 TINY = ("--config", "tiny.toml", "--steps", 1, "--out", "new")
@@ -33,6 +35,8 @@ def test_a_network_is_cut_up(network, call, refused):
     assert "one network of 500 nodes; mean degree " in done.err
     assert done.err.index("556 connected") < done.err.index("training")
     expected = subgraphs(read_graphs(network)[0], range(8, 11), seed=3)
+    cut = load_to_train(str(network), READING, NetworkOptions(subgraphs="8-10"), seed=3)
+    assert [set(graph.edges) for graph in cut] == [set(graph.edges) for graph in expected]
     mean = sum(2 * graph.number_of_edges() for graph in expected) / sum(map(len, expected))
     assert f"mean degree {mean:.2f}, in the network 4.00" in done.err
 
@@ -42,6 +46,7 @@ def test_resuming_needs_the_same_subgraphs(network, call):
     assert call(*arguments, 20).code == 0
     assert call(*arguments, 20, "--resume").code == 0
     assert call(*arguments, 21, "--resume").code == 2
+    assert call(*arguments, 20, "--resume", "--seed", 1).code == 2
 
 
 def test_what_nodes_and_edges_carry_is_learned(network, call):

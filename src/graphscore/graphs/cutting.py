@@ -144,7 +144,8 @@ def _cut(network: nx.Graph[Any], nodes: Sequence[int]) -> nx.Graph[Any]:
     graph: nx.Graph[Any] = nx.Graph()
     graph.add_nodes_from((k, network.nodes[node]) for node, k in number.items())
     for node, k in number.items():
-        for other, data in network.adj[node].items():
-            if node < other and other in number:
-                graph.add_edge(k, number[other], **data)
+        links = network.adj[node].items()
+        graph.add_edges_from(
+            (k, number[other], data) for other, data in links if node < other and other in number
+        )
     return graph
