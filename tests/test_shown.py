@@ -87,6 +87,15 @@ def test_notebooks_show_training_graphs_and_newest_samples(fitted, tmp_path):
     assert len(images(loaded._repr_html_())) == 1
 
 
+def test_samples_of_a_model_before_are_not_shown():
+    generator = make().fit(GRAPHS)
+    before = generator._repr_html_()
+    generator.sample(2)
+    assert generator._repr_html_() != before
+    assert generator.fit(GRAPHS)._repr_html_().count("newest") == 0
+    assert images(generator._repr_html_()) == images(before)
+
+
 def test_samples_are_drawn_beside_training_graphs(fitted, tmp_path):
     figure = fitted.plot_samples(5, seed=1, sizes=[4] * 5)
     assert headings(figure) == ["training graphs", "samples"]

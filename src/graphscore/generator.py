@@ -110,4 +110,5 @@ class GraphGenerator(TrainedGenerator):
                 stop_at=stop_at,
                 show_progress=self.show_progress,
             )
+        self._newest = []
         return self
