@@ -51,7 +51,7 @@ def page() -> str:
 
 def _entry(name: str, value: Any, level: str) -> str:
     """Return what is said of a function or class, and of its public methods."""
-    text = [f"{level} {name}\n", f"```python\n{name}{_signature(value)}\n```\n"]
+    text = [f"{level} {name}\n", f"```\n{name}{_signature(value)}\n```\n"]
     text.append(_text(inspect.getdoc(value) or ""))
     if inspect.isclass(value):
         text += [

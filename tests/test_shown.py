@@ -12,6 +12,7 @@ from tests.tiny_generator import GRAPHS, make
 
 from graphscore import GraphGenerator, evaluate, load_dataset
 from graphscore.errors import DatasetError, GraphscoreError, SettingsError
+from graphscore.metrics import evaluate_molecules
 from graphscore.shown import Shown
 
 
@@ -87,6 +88,15 @@ def test_notebooks_show_training_graphs_and_newest_samples(fitted, tmp_path):
     assert len(images(loaded._repr_html_())) == 1
 
 
+def test_samples_of_a_model_before_are_not_shown():
+    generator = make().fit(GRAPHS)
+    before = generator._repr_html_()
+    generator.sample(2)
+    assert generator._repr_html_() != before
+    assert generator.fit(GRAPHS)._repr_html_().count("newest") == 0
+    assert images(generator._repr_html_()) == images(before)
+
+
 def test_samples_are_drawn_beside_training_graphs(fitted, tmp_path):
     figure = fitted.plot_samples(5, seed=1, sizes=[4] * 5)
     assert headings(figure) == ["training graphs", "samples"]
@@ -126,6 +136,16 @@ def test_an_evaluation_is_a_table():
     for part in ("MMD, average", "unique", "novel", "4 against 4", "gaussian-emd"):
         assert part in html
     assert "novel" not in repr(evaluate(GRAPHS, GRAPHS))
+
+
+def test_what_was_measured_of_molecules_is_a_table():
+    """What was not measured is left out."""
+    pytest.importorskip("rdkit")
+    text = repr(evaluate_molecules(["CCO", "CC"], ["CC"], fcd=False))
+    assert "valid: 100.00% (34.24% to 100.00%); valid as is: " in text
+    assert "molecules: 2 against 1" in text
+    assert "NSPDK" in text
+    assert not any(name in text for name in ("FCD", "novel"))
 
 
 def test_names_are_shown_as_text():

@@ -159,7 +159,7 @@ class GraphGenerator(TrainedGenerator):
                     stop_at=stop_at,
                     show_progress=self.show_progress,
                 )
-            self.history, self.verdict = training.records, None
+            self.history, self.verdict, self._newest = training.records, None, []
             if stop.interrupted:
                 steps = f"{self.step} of {settings.steps} steps"
                 warn(f"training was interrupted after {steps}; the averaged weights are kept.")

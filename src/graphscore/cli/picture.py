@@ -35,8 +35,9 @@ def draw_samples(
     except MissingExtraError as error:
         say(f"{picture}: molecules are drawn as other graphs. {error}")
     known = training_graphs(place, schema)
-    training = {} if known is None else {"training graphs": known[:PICTURED]}
-    draw_comparison({**training, "samples": graphs[:PICTURED]}, picture, schema=schema)
+    shown = graphs[:PICTURED]
+    training = {} if known is None else {"training graphs": known[: len(shown)]}
+    draw_comparison({**training, "samples": shown}, picture, schema=schema)
 
 
 def training_graphs(place: ModelPlace, schema: Schema) -> Sequence[nx.Graph[Any]] | None:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphscore.errors import DatasetError
-from graphscore.graphs import AttributeSettings, Schema
 from graphscore.seeding import numpy_generator
 from graphscore.shown import Rows, Shown
 
@@ -178,6 +177,8 @@ class Dataset(Shown):
             >>> len(load_dataset("ego-small").plot(4).axes)
             4
         """
+        # Here, because they load torch, and a list of datasets is to be fast.
+        from graphscore.graphs import AttributeSettings, Schema
         from graphscore.plots import comparison
 
         if n < 1:

@@ -11,6 +11,8 @@ from typing import Any
 from graphscore.atomic import write_file
 
 GRID = "#d9d9d9"
+NOTEBOOK_DPI = 80
+"""Dots per inch in notebooks, which keep their pictures; files have 160."""
 
 
 @cache
@@ -20,7 +22,7 @@ def _figure_class() -> Any:
 
     class NotebookFigure(Figure):
         def _repr_png_(self) -> bytes:
-            return picture_bytes(self, "png")
+            return picture_bytes(self, "png", dpi=NOTEBOOK_DPI)
 
     return NotebookFigure
 
@@ -48,7 +50,7 @@ def write_figure(figure: Any, target: Path) -> None:
 
 def html_picture(figure: Any) -> str:
     """Return a figure as an HTML element that needs no file."""
-    data = base64.b64encode(picture_bytes(figure, "png", dpi=80)).decode()
+    data = base64.b64encode(picture_bytes(figure, "png", dpi=NOTEBOOK_DPI)).decode()
     return f'<img src="data:image/png;base64,{data}" alt="graphs" style="max-width:100%">'
 
 
