@@ -137,9 +137,9 @@ def train(
             validation=held_out,
         )
         finished = generator.step >= generator.settings.steps
-    if held_out is not None and finished:
-        if finished := not stop.exit_code:
-            generator.select_sampling(held_out, run=out)
+    if held_out is not None and finished and not stop.exit_code:
+        generator.select_sampling(held_out, run=out)
+    finished = finished and (held_out is None or not stop.exit_code)
     _report(data, out, generator, finished=finished, json=json)
     return stop.exit_code
 
