@@ -115,8 +115,7 @@ def train(
     settings = _settings(out if resume else None, config, model, overrides)
     settings = _with_attributes(settings, overrides, structure_only, data, reading, resume)
     generator = GraphGenerator.from_settings(settings, device=device, accelerate=accelerate)
-    learned = getattr(generator.settings, "attributes", NOTHING)
-    read = _reader(reading, learned, structure_only)
+    read = _reader(reading, getattr(generator.settings, "attributes", NOTHING), structure_only)
     graphs = read(data, split="train")
     # Before the long work, so that a wrong name costs nothing.
     held_out = None if validation is None else read(validation, split="val")
@@ -136,10 +135,9 @@ def train(
             holdout=not no_holdout,
             validation=held_out,
         )
-        finished = generator.step >= generator.settings.steps
-    if held_out is not None and finished and not stop.exit_code:
+    finished = generator.step >= generator.settings.steps
+    if held_out is not None and finished and (finished := not stop.exit_code):
         generator.select_sampling(held_out, run=out)
-    finished = finished and (held_out is None or not stop.exit_code)
     _report(data, out, generator, finished=finished, json=json)
     return stop.exit_code
 
