@@ -10,7 +10,7 @@ import pytest
 
 from graphscore import GraphGenerator
 from graphscore.artifacts import RunFolder
-from graphscore.errors import GraphDataError
+from graphscore.errors import GraphDataError, SamplingError
 from graphscore.generator import PICTURE
 from graphscore.outlook import advice, in_words, sampling_seconds
 from graphscore.training import TrainingRecord
@@ -204,3 +204,13 @@ def test_after_the_estimate_statistics_of_batches_go_on(monkeypatch, capsys):
 
     assert losses(True) == losses(False)
     assert "estimate from the first steps" in capsys.readouterr().err
+
+
+def test_samples_that_cannot_be_drawn_are_no_error(sampled, monkeypatch):
+    def diverge(self, number, **options):
+        raise SamplingError("the state is not finite.")
+
+    monkeypatch.setattr(Repeating, "sample", diverge)
+    made = judge(sampled([]), [], data(sampled([]), MANY[50:]), most_seconds=1e9)
+    assert made.kind == "not checked"
+    assert "samples could not be checked: the state is not finite" in made.text
