@@ -10,14 +10,14 @@ import pytest
 
 from graphscore import GraphGenerator
 from graphscore.artifacts import RunFolder
-from graphscore.errors import GraphDataError
+from graphscore.errors import GraphDataError, SamplingError
 from graphscore.generator import PICTURE
 from graphscore.outlook import advice, in_words, sampling_seconds
 from graphscore.training import TrainingRecord
 from graphscore.training_data import TrainingData
 from graphscore.verdict import Curve, judge
 
-from .tiny_generator import GRAPHS, make
+from .tiny_generator import GRAPHS, NETWORK, make
 
 MANY = [nx.gnp_random_graph(6, 0.5, seed=i) for i in range(60)]
 
@@ -185,3 +185,32 @@ def test_matrices_that_do_not_fit_in_memory_are_refused(monkeypatch):
     monkeypatch.setattr("graphscore.training_data.available_memory", lambda device: 500)
     with pytest.raises(GraphDataError, match=r"4 graphs of up to 6 nodes take 5.76e-07 GB"):
         make().fit(GRAPHS)
+
+
+def test_after_the_estimate_statistics_of_batches_go_on(monkeypatch, capsys):
+    """A network that answers otherwise in training is in training again."""
+    monkeypatch.setattr("graphscore.outlook.MEASURED_SECONDS", 0.0)
+    monkeypatch.setattr("graphscore.outlook.WORTH_SAYING", 0.0)
+
+    def losses(show_progress):
+        generator = GraphGenerator(
+            "edp-gnn-released",
+            network=NETWORK,
+            training={"steps": 5, "batch_size": 4, "log_every": 1},
+            device="cpu",
+            show_progress=show_progress,
+        )
+        return [record.loss for record in generator.fit(GRAPHS).history]
+
+    assert losses(True) == losses(False)
+    assert "estimate from the first steps" in capsys.readouterr().err
+
+
+def test_samples_that_cannot_be_drawn_are_no_error(sampled, monkeypatch):
+    def diverge(self, number, **options):
+        raise SamplingError("the state is not finite.")
+
+    monkeypatch.setattr(Repeating, "sample", diverge)
+    made = judge(sampled([]), [], data(sampled([]), MANY[50:]), most_seconds=1e9)
+    assert made.kind == "not checked"
+    assert "samples could not be checked: the state is not finite" in made.text

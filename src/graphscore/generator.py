@@ -7,11 +7,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+import networkx as nx
+
 from graphscore.artifacts import KEEP, Artifact, RunFolder, describe_graphs, read_document
 from graphscore.artifacts.run import TrainingRun, open_run
-from graphscore.config import merge
+from graphscore.config import RunSettings, merge
 from graphscore.errors import OutputError, warn
-from graphscore.graphs import NOTHING, GraphBatch, Repairs, given_names, prepare_graphs, sizes_of
+from graphscore.graphs import (
+    NOTHING,
+    AttributeSettings,
+    GraphBatch,
+    Repairs,
+    given_names,
+    prepare_graphs,
+    sizes_of,
+)
 from graphscore.graphs.given import Graphs, is_dataset
 from graphscore.graphs.unnamed import unnamed_attributes
 from graphscore.models import MODELS, SizeDistribution, TrainedSettings
@@ -131,13 +141,7 @@ class GraphGenerator(TrainedGenerator):
             warn(others)
         if resume and run is not None:
             holdout = read_document(Path(run)).training_graphs.graphs != len(clean)
-        measured = issubclass(kind.Settings, TrainedSettings)
-        split = TrainingData.of(
-            clean,
-            lambda graphs: kind.schema_of(graphs, names),
-            validation=validation if measured else None,
-            seed=checked.seed if measured and holdout else None,
-        )
+        split = _split(clean, checked, names, holdout=holdout, validation=validation)
         data = split.batch()
         settings = resolve_settings(given, nodes=data.max_nodes, on_cpu=self._on_cpu)
         described = describe_graphs(data, source, split.schema)
@@ -193,3 +197,22 @@ class GraphGenerator(TrainedGenerator):
                 draw_training([r.to_dict() for r in self.history], folder.path / PICTURE)
             except OutputError as error:  # the model is trained all the same
                 warn(f"{error} The picture of the training is left out.")
+
+
+def _split(
+    graphs: Sequence[nx.Graph[Any]],
+    settings: RunSettings,
+    names: AttributeSettings,
+    *,
+    holdout: bool,
+    validation: Graphs | None,
+) -> TrainingData:
+    """Hold graphs out, for a model whose loss can be measured on them."""
+    kind = MODELS[settings.model].model
+    measured = issubclass(kind.Settings, TrainedSettings)
+    return TrainingData.of(
+        graphs,
+        lambda kept: kind.schema_of(kept, names),
+        validation=validation if measured else None,
+        seed=settings.seed if measured and holdout else None,
+    )

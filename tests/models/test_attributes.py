@@ -44,7 +44,7 @@ def make(steps=5, **changes):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return make(250).fit(GRAPHS, **EVERY)
+    return make(250).fit(GRAPHS, **EVERY, holdout=False)
 
 
 def content(graphs):

@@ -74,7 +74,7 @@ def share(graphs):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return make().fit(GRAPHS, **NAMES)
+    return make().fit(GRAPHS, **NAMES, holdout=False)
 
 
 # ------------------------------------------------------------------ what is learned
@@ -82,7 +82,7 @@ def fitted():
 
 def test_the_state_is_the_weighted_matrix():
     """In units of the root mean square of the weights, and 0 where there is no edge."""
-    generator = make().fit(GRAPHS, edge_weight="w")
+    generator = make().fit(GRAPHS, edge_weight="w", holdout=False)
     model = generator._artifact.model
     assert model.schema.edge_weight.deviation == pytest.approx(
         np.sqrt((weights(GRAPHS) ** 2).mean())
@@ -99,7 +99,7 @@ def test_the_state_is_the_weighted_matrix():
 
 def test_weights_and_their_share_are_learned():
     """Known exactly: edges with probability 0.4, half of them negative, sizes 1 to 2."""
-    generator = make(steps=500, levels=60).fit(GRAPHS, edge_weight="w")
+    generator = make(steps=500, levels=60).fit(GRAPHS, edge_weight="w", holdout=False)
     graphs = generator.sample(150, seed=1)
     found = weights(graphs)
     assert share(graphs) == pytest.approx(0.4, abs=0.06)
@@ -112,7 +112,7 @@ def test_weights_and_their_share_are_learned():
 def test_edges_follow_from_the_nodes_that_are_taken():
     """Without the types a pair is an edge a quarter of the time; with them it is known."""
     graphs = [by_kind(seed) for seed in range(200)]
-    generator = make(steps=1000, levels=30).fit(graphs, node_type="kind")
+    generator = make(steps=1000, levels=30).fit(graphs, node_type="kind", holdout=False)
     right = total = 0
     for graph in generator.sample(60, seed=1):
         kinds = nx.get_node_attributes(graph, "kind")

@@ -134,11 +134,9 @@ def train(
             holdout=not no_holdout,
             validation=held_out,
         )
-        finished = generator.step >= generator.settings.steps
-    if held_out is not None and finished:
-        finished = not stop.exit_code
-        if finished:
-            generator.select_sampling(held_out, run=out)
+    finished = generator.step >= generator.settings.steps
+    if held_out is not None and finished and (finished := not stop.exit_code):
+        generator.select_sampling(held_out, run=out)
     _report(data, out, generator, finished=finished, json=json)
     return stop.exit_code
 
