@@ -24,7 +24,7 @@ PARTS: dict[str, tuple[Any, list[str]]] = {
         graphscore,
         [
             *("GraphGenerator", "evaluate", "load_dataset", "read_graphs", "write_graphs"),
-            *("GraphBatch", "Repairs"),
+            *("GraphBatch", "Repairs", "subgraphs"),
         ],
     ),
     "graphscore.datasets": (datasets, datasets.__all__),

@@ -129,16 +129,7 @@ class GraphGenerator(TrainedGenerator):
         given = merge(self._given, {"attributes": named} if named else {})
         checked = check_settings(given, on_cpu=self._on_cpu)
         names, kind = getattr(checked, "attributes", NOTHING), MODELS[checked.model].model
-        clean = prepare_graphs(
-            graphs, source=source, edge_attributes=names.of_edges, repairs=repairs, split="train"
-        )
-        if is_dataset(graphs):
-            warn(f"learns from the {len(clean)} training graphs of the data set")
-        for repair, number in clean.repaired.items():
-            warn(f"{repair} in {number} of {len(clean)} graphs")
-        SizeDistribution.of(sizes_of(clean))  # refuses what has no room in the matrices made next
-        if others := unnamed_attributes([clean], names, kinds=learnable_kinds(checked.model)):
-            warn(others)
+        clean = _cleaned(graphs, checked, names, source=source, repairs=repairs)
         if resume and run is not None:
             holdout = read_document(Path(run)).training_graphs.graphs != len(clean)
         split = _split(clean, checked, names, holdout=holdout, validation=validation)
@@ -197,6 +188,28 @@ class GraphGenerator(TrainedGenerator):
                 draw_training([r.to_dict() for r in self.history], folder.path / PICTURE)
             except OutputError as error:  # the model is trained all the same
                 warn(f"{error} The picture of the training is left out.")
+
+
+def _cleaned(
+    graphs: Graphs,
+    settings: RunSettings,
+    names: AttributeSettings,
+    *,
+    source: str,
+    repairs: Repairs,
+) -> Sequence[nx.Graph[Any]]:
+    """Return simple graphs, and warn of what was repaired and what is ignored."""
+    clean = prepare_graphs(
+        graphs, source=source, edge_attributes=names.of_edges, repairs=repairs, split="train"
+    )
+    if is_dataset(graphs):
+        warn(f"learns from the {len(clean)} training graphs of the data set")
+    for repair, number in clean.repaired.items():
+        warn(f"{repair} in {number} of {len(clean)} graphs")
+    SizeDistribution.of(sizes_of(clean))  # refuses what has no room in the matrices made next
+    if others := unnamed_attributes([clean], names, kinds=learnable_kinds(settings.model)):
+        warn(others)
+    return clean
 
 
 def _split(

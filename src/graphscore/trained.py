@@ -196,12 +196,8 @@ class TrainedGenerator(Parameters, Shown):
 
         Returns:
             A matplotlib Figure; `figure.savefig("samples.png")` writes it.
-
-        Raises:
-            SettingsError, GraphscoreError: as of `sample`.
         """
-        samples = self.sample(n, **options)
-        return self._drawn({"samples": samples}, n, columns=4)
+        return self._drawn({"samples": self.sample(n, **options)}, n, columns=4)
 
     def _drawn(self, graphs: dict[str, Any], number: int, *, columns: int) -> Any:
         """Draw graphs in a block for each kind, after as many training graphs if there are any."""

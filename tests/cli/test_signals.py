@@ -183,13 +183,13 @@ def test_ctrl_c_while_the_commands_are_loaded_shows_no_traceback(tmp_path, envir
 
 def test_a_signal_before_training_ends_at_once(place, call, tree, monkeypatch):
     """While graphs are read: nothing has been written."""
-    load = train_module.load
+    load = train_module.load_to_train
 
     def interrupted(*arguments, **options):
         os.kill(os.getpid(), signal.SIGHUP)
         return load(*arguments, **options)
 
-    monkeypatch.setattr(train_module, "load", interrupted)
+    monkeypatch.setattr(train_module, "load_to_train", interrupted)
     before = tree(place)
     handlers = [signal.getsignal(number) for number in STOP_SIGNALS]
     assert call(*_train("new")).code == 129

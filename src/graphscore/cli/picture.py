@@ -46,13 +46,16 @@ def training_graphs(place: ModelPlace, schema: Schema) -> Sequence[nx.Graph[Any]
     Datasets of which the package has the graphs are read, and what a run was trained on where it
     is small. Graphs are the same if their digest is that of the model.
     """
-    from graphscore.artifacts import RunFolder, describe_graphs, read_document
+    from graphscore.artifacts import RunFolder, describe_graphs, read_document, settings_of
     from graphscore.cli.data import ReadingOptions, load
     from graphscore.datasets import list_datasets
     from graphscore.errors import GraphscoreError
     from graphscore.graphs import NOTHING, GraphBatch
+    from graphscore.models import MODELS
+    from graphscore.training_data import TrainingData
 
-    known = read_document(place.folder).training_graphs
+    document = read_document(place.folder)
+    known, settings = document.training_graphs, settings_of(document, place.folder)
     needs_download = {info.name: info.needs_download for info in list_datasets()}
     # A stranger's model alone is no reason to read the file that it names.
     is_run = RunFolder(place.folder).is_run()
@@ -70,6 +73,11 @@ def training_graphs(place: ModelPlace, schema: Schema) -> Sequence[nx.Graph[Any]
                 edge_attributes=names.of_edges,
                 structure_only=names == NOTHING,
             )
+            if len(graphs) != known.graphs:  # some were held out
+                schema_of = MODELS[settings.model].model.schema_of
+                graphs = TrainingData.of(
+                    graphs, lambda kept: schema_of(kept, names), validation=None, seed=settings.seed
+                ).graphs
             found = describe_graphs(
                 GraphBatch.from_networkx(graphs, schema=schema), known.source, schema
             )

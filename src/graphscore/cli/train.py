@@ -14,8 +14,6 @@ from graphscore.cli.option_types import Flag, Out, WholeNumber
 from graphscore.streams import say
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from graphscore.config import RunSettings
     from graphscore.generator import GraphGenerator
     from graphscore.settings import Settings
@@ -103,7 +101,6 @@ def train(
     from graphscore.cli.interrupt import stop_requested
     from graphscore.errors import SettingsError
     from graphscore.generator import GraphGenerator
-    from graphscore.graphs import NOTHING
     from graphscore.training.tensorboard import tensorboard_writer
 
     if max_seconds is not None and not max_seconds >= 0:
@@ -113,14 +110,11 @@ def train(
     settings = _settings(out if resume else None, config, model, overrides)
     settings = _with_attributes(settings, overrides, structure_only, data, reading, resume)
     generator = GraphGenerator.from_settings(settings, device=device, accelerate=accelerate)
-    learned = getattr(generator.settings, "attributes", NOTHING)
-    kept: Any = {"edge_attributes": learned.of_edges, "structure_only": structure_only}
+    kept = _kept(generator.settings, structure_only)
     graphs = load_to_train(data, reading, network, seed=generator.settings.seed, **kept)
     # Before the long work, so that a wrong name costs nothing.
     held_out = None if validation is None else load(validation, reading, split="val", **kept)
-    needed = {"--validation": (validation, "sampling"), "--tensorboard": (tensorboard, "training")}
-    _check_sections(generator.settings, needed)
-    on_record = tensorboard_writer(out / "tensorboard") if tensorboard else None
+    _check_sections(generator.settings, validation, tensorboard)
     with stop_requested() as stop:
         generator.fit(
             graphs,
@@ -128,17 +122,19 @@ def train(
             resume=resume,
             source=data,
             keep=keep,
-            on_record=on_record,
+            on_record=tensorboard_writer(out / "tensorboard") if tensorboard else None,
             should_stop=stop,
             max_seconds=max_seconds,
             holdout=not no_holdout,
             validation=held_out,
         )
-    finished = generator.step >= generator.settings.steps
-    if held_out is not None and finished and (finished := not stop.exit_code):
-        generator.select_sampling(held_out, run=out)
-    _report(data, out, generator, finished=finished, json=json)
-    return stop.exit_code
+        finished = generator.step >= generator.settings.steps
+        if stop.exit_code or not finished or held_out is None:
+            _report(data, out, generator, finished=finished and held_out is None, json=json)
+            return stop.exit_code
+    generator.select_sampling(held_out, run=out)
+    _report(data, out, generator, finished=True, json=json)
+    return 0
 
 
 def _report(data: str, out: Path, generator: GraphGenerator, *, finished: bool, json: bool) -> None:
@@ -169,6 +165,14 @@ def _say_next(verdict: Verdict, again: str, out: Path) -> None:
     else:
         command = f"{again} {quote(str(out))} --resume --steps {verdict.steps}"
     say(f"next: {command}")
+
+
+def _kept(settings: RunSettings, structure_only: bool) -> dict[str, Any]:
+    """How graphs are read with what is learned of them."""
+    from graphscore.graphs import NOTHING
+
+    learned = getattr(settings, "attributes", NOTHING)
+    return {"edge_attributes": learned.of_edges, "structure_only": structure_only}
 
 
 def _overrides(
@@ -239,10 +243,11 @@ def _settings(
     return merge({**merge(given, from_file), "model": name}, overrides)
 
 
-def _check_sections(settings: RunSettings, needed: Mapping[str, tuple[object, str]]) -> None:
+def _check_sections(settings: RunSettings, validation: str | None, tensorboard: bool) -> None:
     """Refuse options that are given and need a section of settings that the model does not have."""
     from graphscore.errors import SettingsError
 
+    needed = {"--validation": (validation, "sampling"), "--tensorboard": (tensorboard, "training")}
     for option, (given, section) in needed.items():
         if given and not hasattr(settings, section):
             raise SettingsError(

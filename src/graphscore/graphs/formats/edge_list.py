@@ -90,7 +90,7 @@ def decode_edge_list(data: Bytes, source: str, reading: Reading) -> Iterator[Can
                 named_in.append(number)
                 reading.check_growing(source, len(nodes))
         if len(tokens) > 1:
-            if len(tokens) > 2:
+            if len(tokens) > 2 and not carried.has_weight:
                 change = _weight_change(tokens, f"{source} line {number}", reading)
                 if change:
                     changes[change] = None
@@ -126,6 +126,7 @@ class _Carried:
     def __init__(self, data: Bytes, source: str, reading: Reading) -> None:
         self._data, self._source, self._reading = data, source, reading
         self.is_asked = bool(reading.edge_attributes)
+        self.has_weight = "weight" in reading.edge_attributes
         self._lines, self._starts = array("q"), array("q")  # of every edge
 
     def check(self, number: int, start: int, line: str) -> None:
