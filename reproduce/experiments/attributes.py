@@ -29,6 +29,8 @@ TRUE: dict[str, Callable[..., list[nx.Graph[Any]]]] = {
 """The true generator of a set, where it is known."""
 KINDS = {"seed": "samples", "true": "fresh graphs", "training": "training graphs"}
 """What is compared with test graphs and with fresh ones, by the names of its parts."""
+MOST_SAMPLINGS = 3
+"""Seeds that a set with one model is sampled with."""
 ROWS = {
     "weighted-community": ("degree", "clustering", "orbit", "edge_weights"),
     "enzymes": (
@@ -53,8 +55,10 @@ def set_plan(context: Context, name: str) -> Record:
 def keys(context: Context) -> list[str]:
     found = []
     for name in context.plan(NAME)["sets"]:
-        draws = context.seeds if name in TRUE else 1
-        numbers = {"seed": context.seeds, "true": draws if name in TRUE else 0, "training": draws}
+        seeds = context.seeds
+        numbers = {"seed": seeds, "true": seeds, "training": seeds}
+        if name not in TRUE:
+            numbers = {"seed": min(seeds, MOST_SAMPLINGS), "training": 1}
         found += [f"{name}_{kind}{k}" for kind, number in numbers.items() for k in range(number)]
     return found
 
