@@ -129,7 +129,9 @@ class GraphGenerator(TrainedGenerator):
         given = merge(self._given, {"attributes": named} if named else {})
         checked = check_settings(given, on_cpu=self._on_cpu)
         names, kind = getattr(checked, "attributes", NOTHING), MODELS[checked.model].model
-        clean = _cleaned(graphs, checked, names, source=source, repairs=repairs)
+        clean, notes = _cleaned(graphs, checked, names, source=source, repairs=repairs)
+        for note in notes:
+            warn(note)
         if resume and run is not None:
             holdout = read_document(Path(run)).training_graphs.graphs != len(clean)
         split = _split(clean, checked, names, holdout=holdout, validation=validation)
@@ -197,19 +199,18 @@ def _cleaned(
     *,
     source: str,
     repairs: Repairs,
-) -> Sequence[nx.Graph[Any]]:
-    """Return simple graphs, and warn of what was repaired and what is ignored."""
+) -> tuple[Sequence[nx.Graph[Any]], list[str]]:
+    """Return simple graphs, and what is to be said of repairs and of what is ignored."""
     clean = prepare_graphs(
         graphs, source=source, edge_attributes=names.of_edges, repairs=repairs, split="train"
     )
-    if is_dataset(graphs):
-        warn(f"learns from the {len(clean)} training graphs of the data set")
-    for repair, number in clean.repaired.items():
-        warn(f"{repair} in {number} of {len(clean)} graphs")
     SizeDistribution.of(sizes_of(clean))  # refuses what has no room in the matrices made next
+    notes = [f"{repair} in {k} of {len(clean)} graphs" for repair, k in clean.repaired.items()]
+    if is_dataset(graphs):
+        notes.insert(0, f"learns from the {len(clean)} training graphs of the data set")
     if others := unnamed_attributes([clean], names, kinds=learnable_kinds(settings.model)):
-        warn(others)
-    return clean
+        notes.append(others)
+    return clean, notes
 
 
 def _split(
