@@ -31,7 +31,7 @@ _FEWEST = 2
 """Molecules that have a covariance."""
 _AT_A_TIME = 10_240
 """Molecules given to ChemNet at a time, a multiple of its batches: it keeps what it computed of all
-of them, and 176,000 took more than 23 GB."""
+of them, which for hundreds of thousands would be tens of gigabytes."""
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from torch.nn import functional
 from graphscore.graphs.state import pair_mask
 
 ROWS = 8
-"""On CUDA pairs are padded to a multiple of this: matrix products in half precision are several
-times as slow if rows do not begin at multiples of 16 bytes."""
+"""On CUDA pairs are padded to a multiple of this: matrix products in half precision are
+slower if rows do not begin at multiples of 16 bytes."""
 
 
 @dataclass(frozen=True)
